@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from assignor import PartitionInfo, Subscription, TopicPartition, assign
+from assignor.names import AssignorName, GroupProtocol
 
 TOPIC = "orders"
 COUNT = 6
@@ -16,29 +17,37 @@ Line = tuple[str, str, str]
 
 def protocol_steps() -> str:
     """Return who reads each partition while a third member joins, in the three ways in which groups rebalance."""
-    start = _assigned("ab", {})
-    revoked = _assigned("abc", start)
-    target = _assigned("abc", revoked)
-    first, second = sorted({*_owners(start)} - {*_owners(revoked)})
-    half = {**target, "c": [first], _owners(start)[second]: start[_owners(start)[second]]}
+    start = _assigned("ab", {}, "cooperative-sticky")
+    revoked = _assigned("abc", start, "cooperative-sticky")
+    eager, cooperative = _assigned("abc", start, "sticky"), _assigned("abc", revoked, "cooperative-sticky")
+    target = _assigned("abc", start, "uniform")
+    owners, next_owners = _owners(start), _owners(target)
+    first, second = sorted(partition for partition in owners if owners[partition] != next_owners[partition])
+    stays = {name: [each for each in partitions if each in target[name]] for name, partitions in start.items()}
+    late = owners[second]
+    half = {**stays, late: [*stays[late], second]}
     nothing: Assignment = {}
     return _picture(
         [
             ("eager", "", ""),
             ("  a and b read", _row(start), ""),
             ("  c joins", _row(nothing), "all give up all partitions and join again"),
-            ("  leader assigns", _row(target), "one rebalance"),
+            ("  leader assigns", _row(eager), "one rebalance"),
             ("", "", ""),
             ("cooperative", "", ""),
             ("  a and b read", _row(start), ""),
             ("  c joins", _row(revoked), "a and b give up what moves"),
-            ("  they join again", _row(target), "two rebalances"),
+            ("  they join again", _row(cooperative), "two rebalances"),
             ("", "", ""),
             ("KIP-848", "", ""),
             ("  a and b read", _row(start), ""),
-            ("  c joins", _row({**half, "c": []}), "a learns its target and stops 4"),
-            ("  a has confirmed", _row(half), "c reads 4, and does not wait for b"),
-            ("  b has confirmed", _row(target), "one assignment in all"),
+            ("  c joins", _row(half), f"{owners[first]} learns its target and stops {first.partition}"),
+            (
+                f"  {owners[first]} has confirmed",
+                _row({**half, "c": [first]}),
+                f"c reads {first.partition}, and does not wait for {late}",
+            ),
+            (f"  {late} has confirmed", _row(target), "one assignment in all"),
         ]
     )
 
@@ -92,9 +101,10 @@ def rack_steps() -> str:
     )
 
 
-def _assigned(members: Iterable[str], before: Assignment) -> dict[str, list[TopicPartition]]:
+def _assigned(members: Iterable[str], before: Assignment, assignor: AssignorName) -> dict[str, list[TopicPartition]]:
     given = {name: Subscription([TOPIC], owned_partitions=before.get(name, ()), generation=1) for name in members}
-    return assign({TOPIC: COUNT}, given, assignor="cooperative-sticky")
+    protocol: GroupProtocol = "consumer" if assignor == "uniform" else "classic"
+    return assign({TOPIC: COUNT}, given, assignor=assignor, group_protocol=protocol)
 
 
 def _owners(found: Assignment) -> dict[TopicPartition, str]:

@@ -181,19 +181,25 @@ def test_a_browser_searches_2_000_groups_and_keeps_what_was_chosen(browser: Brow
     watcher = of_many_groups()
     with served(watcher) as live:
         live.page.add([rebalance(group, 60_000 + number) for number, group in enumerate(GROUPS)])
+        live.page.add([rebalance(GROUPS[175], 80_000, 2)])
         with browser.open_url(live.url, others={f"{live.url}version"}) as page:
-            assert "Shown: 2,000 rebalances of 2,000 groups" in (page.locator("#status").text_content() or "")
+            assert "Shown: 2,001 rebalances of 2,000 groups" in (page.locator("#status").text_content() or "")
             assert "State at 20" in (page.locator("#live-state").text_content() or "")
             page.locator("#search").fill("TEAM-017")
             page.wait_for_function("() => document.documentElement.dataset.applied?.includes('TEAM-017')")
             matching = GROUPS[170:180]
-            assert matching == [row["group"] for row in table_rows(page, "groups")] == axis_rows(page, "timeline")
+            assert matching == sorted(row["group"] for row in table_rows(page, "groups"))
+            assert matching == sorted(axis_rows(page, "timeline"))
             page.select_option("#group", label=GROUPS[175])
             settled(page)
             page.locator("#rebalances details summary").first.click()
+            rows = page.locator("table[data-name=rebalances] tbody tr:not([hidden]) details")
+            assert 2 == rows.count()
+            rows.first.locator("summary").click()
+            page.locator("#search").focus()
 
             before = page.locator("#live").get_attribute("data-version")
-            live.page.add([rebalance(GROUPS[175], 90_000, 2)])
+            live.page.add([rebalance(GROUPS[175], 99_000, 3)])
             live.now = FRESH_SECONDS
             page.wait_for_function("before => document.getElementById('live')?.dataset.version > before", arg=before)
             page.wait_for_selector("html[data-drawn=light]", state="attached")
@@ -203,8 +209,10 @@ def test_a_browser_searches_2_000_groups_and_keeps_what_was_chosen(browser: Brow
                 page.locator("#group option:checked").text_content(),
             )
             assert [GROUPS[175]] == [row["group"] for row in table_rows(page, "groups")]
-            assert "Shown: 2 rebalances of 1 group" in (page.locator("#status").text_content() or "")
+            assert "Shown: 3 rebalances of 1 group" in (page.locator("#status").text_content() or "")
             assert page.locator("#rebalances details").first.get_attribute("open") is not None
+            opened = [each.get_attribute("open") is not None for each in rows.all()]
+            assert ([True, False, False], "search") == (opened, page.evaluate("document.activeElement.id"))
 
 
 @needs_chromium

@@ -125,6 +125,10 @@ def test_the_command_line_comes_first_then_the_environment_then_the_file(
     assert (True, False, 1, False) == (found["json"], found["lag"], found["metrics"], found["admin"])
 
 
+def test_an_empty_list_chooses_nothing(options_of: Any, tmp_path: Path) -> None:
+    assert options_of() == options_of("--config", written(tmp_path, group=[], topic=[]))
+
+
 @pytest.mark.parametrize(
     ("text", "error"),
     [
@@ -184,6 +188,12 @@ def test_a_file_that_cannot_be_read_is_one_line(
             "the environment has the unknown variable 'ASSIGNOR_WATCH_METRIC'; did you mean ASSIGNOR_WATCH_ME",
         ),
         ("PORTS", "1", "the environment has the unknown variable 'ASSIGNOR_WATCH_PORTS'; "),
+        ("PORT", "9477", "the environment has the unknown variable 'ASSIGNOR_WATCH_PORT'; "),
+        (
+            "METRICS_PORT",
+            "9477",
+            "the environment has the unknown variable 'ASSIGNOR_WATCH_METRICS_PORT'; did you mean ",
+        ),
         ("METRICS", "x", "ASSIGNOR_WATCH_METRICS: invalid int value: 'x'"),
         ("JSON", "on", "ASSIGNOR_WATCH_JSON must be true or false, not 'on'"),
         ("CONFIG", "no.toml", "--config no.toml: No such file or directory"),

@@ -12,6 +12,7 @@ import pytest
 from assignor.cli import main
 from assignor.cluster import Recording
 from assignor.cluster.name_patterns import NamePatterns
+from assignor.errors import IllegalArgumentError
 from tests.support.recorded_fleet import RECORDING
 
 if TYPE_CHECKING:
@@ -82,6 +83,12 @@ def test_a_pattern_after_an_exclamation_mark_leaves_names_out() -> None:
     assert [] == NamePatterns(["!gone-*", "audit"]).unmatched(names)
     assert ["gone"] == NamePatterns(["!audit", "gone"]).unmatched(names)
     assert not NamePatterns(["!audit"]).are_names
+    NamePatterns(["!audit"]).check_matched(names, "f")
+    NamePatterns(["!audit"]).check_matched([], "f")
+    with pytest.raises(
+        IllegalArgumentError, match=r"^'a\*', '!a\*' together leave out all groups in f; choose others$"
+    ):
+        NamePatterns(["a*", "!a*"]).check_matched(names, "f")
 
 
 @pytest.mark.parametrize("engine", LONG)

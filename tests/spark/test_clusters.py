@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pytest
 
 from assignor.cluster import Recording
-from assignor.cluster.metadata import ClusterTopics
+from assignor.cluster.metadata import TopicsByCluster
 from assignor.errors import IllegalArgumentError, WrongTypeError
 from tests.spark.event_runs import checksum, stream, uneven_parts
 from tests.spark.test_events import SILENCES, logs_of_two_clusters
@@ -178,9 +178,9 @@ def test_an_unknown_setting_of_events_is_named_with_the_settings(spark: SparkSes
 def test_metadata_without_clusters_is_that_of_each_cluster() -> None:
     table = topics_of("north")
 
-    assert ClusterTopics(table).of("a").equals(ClusterTopics(table).of("b"))
-    assert ClusterTopics(both(topics_of)).of("south").num_rows == topics_of("south").num_rows
-    assert 0 == ClusterTopics(both(topics_of)).of("west").num_rows
-    assert 0 == ClusterTopics(None).of("").num_rows
+    assert TopicsByCluster(table).of("a").equals(TopicsByCluster(table).of("b"))
+    assert TopicsByCluster(both(topics_of)).of("south").num_rows == topics_of("south").num_rows
+    assert 0 == TopicsByCluster(both(topics_of)).of("west").num_rows
+    assert 0 == TopicsByCluster(None).of("").num_rows
     empty = both(topics_of).slice(0, 0)
-    assert 0 == ClusterTopics(empty).of("north").num_rows
+    assert 0 == TopicsByCluster(empty).of("north").num_rows

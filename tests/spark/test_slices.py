@@ -61,7 +61,7 @@ def test_slices_hold_all_records_in_order_and_at_most_the_limit() -> None:
 
 
 def test_the_pieces_of_an_answer_are_bounded() -> None:
-    from assignor.cluster.metadata import ClusterTopics
+    from assignor.cluster.metadata import TopicsByCluster
     from assignor.spark.decoding import decoded_columns
     from assignor.spark.replaying import histories
 
@@ -72,7 +72,7 @@ def test_the_pieces_of_an_answer_are_bounded() -> None:
     batch = batch.append_column("group_id", groups).append_column("aborted", pa.array([False] * count))
 
     largest, found = 0, []
-    for piece in histories([batch], ClusterTopics(None)):
+    for piece in histories([batch], TopicsByCluster(None)):
         largest = max(largest, piece.nbytes)
         found += piece["group_id"].to_pylist()
     decoded = list(decoded_columns(iter([(batch["key"], batch["value"])])))

@@ -128,7 +128,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="assignor", description="Compute and check Kafka consumer group assignments, exactly as Apache Kafka does."
     )
     parser.add_argument("--version", action="version", version=f"assignor {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_CommandParser)
+    # CPython 3.14.0 would have colours in the programs of commands, which are part of names of variables.
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_CommandParser, prog=parser.prog)
     for name, summary in COMMANDS.items():
         commands.add_parser(name, help=summary, module=f"assignor.cli.{name.replace('-', '_')}")
     return parser

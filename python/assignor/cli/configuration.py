@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
     Parse = Callable[[Sequence[str]], argparse.Namespace]
 
-_OF_KUBERNETES = re.compile(r"_(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT(_\d+_[A-Z]+(_PROTO|_PORT|_ADDR)?)?)$")
-"""End of the variables that Kubernetes sets in each container for each Service: one can be named `assignor-watch`."""
+_OF_KUBERNETES = re.compile(
+    r".+_(SERVICE_HOST=.*|SERVICE_PORT(_.+)?=.*|PORT=(tcp|udp|sctp)://.*|PORT_\d+_(TCP|UDP|SCTP)(_PROTO|_PORT|_ADDR)?=.*)"
+)
+"""Variables that Kubernetes sets in each container for each Service: one can be named `assignor-watch`."""
 
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
@@ -61,7 +63,7 @@ def configure(
     for variable, text in environment.items():
         action = variables.get(variable)
         if action is None:
-            if variable.startswith(f"{_variable(program)}_") and not _OF_KUBERNETES.search(variable):
+            if variable.startswith(f"{_variable(program)}_") and not _OF_KUBERNETES.fullmatch(f"{variable}={text}"):
                 raise _unknown("the environment", "variable", variable, variables, program)
         elif text:
             found[action.dest] = _value(action, _of_text(action, text, variable), variable, parse)
@@ -119,6 +121,8 @@ def _value(action: argparse.Action, value: object, place: str, parse: Parse) -> 
             raise IllegalArgumentError(f"{place} must be true or false, not {shown(value)}")
         return value
     values = list(value) if isinstance(value, list) and _is_list(action) else [value]
+    if not values:
+        return []
     if any(isinstance(each, bool) or not isinstance(each, str | int | float) for each in values):
         wanted = "text, a number or a list of them" if _is_list(action) else "text or a number"
         raise IllegalArgumentError(f"{place} must be {wanted}, not {shown(value)}")

@@ -87,7 +87,7 @@ def topics_table(topics: pa.Table | None, name: str = "topic metadata") -> pa.Re
     return batches[0] if batches else topic_batch([])
 
 
-class ClusterTopics:
+class TopicsByCluster:
     """Topic metadata of one cluster, or of several if the table has the column `cluster`.
 
     Args:
@@ -100,7 +100,7 @@ class ClusterTopics:
     Example:
         >>> import pyarrow as pa
         >>> row = {"t": 1, "topic": "orders", "topic_id": None, "partition": 0, "racks": None}
-        >>> found = ClusterTopics(pa.Table.from_pylist([row | {"cluster": "north"}]))
+        >>> found = TopicsByCluster(pa.Table.from_pylist([row | {"cluster": "north"}]))
         >>> found.of("north").num_rows, found.of("south").num_rows
         (1, 0)
     """

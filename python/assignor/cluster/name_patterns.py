@@ -76,13 +76,17 @@ class NamePatterns:
         return pc.is_in(names, pa.array(chosen, pa.string()))
 
     def check_matched(self, names: Iterable[str], place: object) -> None:
-        """Check that each pattern matches one of the names, which come from `place`.
+        """Check that each pattern matches one of the names, which come from `place`, and that one name is chosen.
 
         Raises:
-            IllegalArgumentError: A pattern matches none of the names.
+            IllegalArgumentError: A pattern matches none of the names, or the patterns leave all of them out.
         """
-        for pattern in self.unmatched(names):
+        given = list(names)
+        for pattern in self.unmatched(given):
             raise IllegalArgumentError(f"no {self._what.removesuffix('s')} in {place} matches {shown(pattern)}")
+        if given and not any(map(self.matches, given)):
+            every = ", ".join(map(shown, self.patterns))
+            raise IllegalArgumentError(f"{every} together leave out all {self._what} in {place}; choose others")
 
     def unmatched(self, names: Iterable[str]) -> list[str]:
         """Return the patterns that match none of the names; one that leaves names out may match none."""

@@ -205,5 +205,5 @@ def bundle() -> str:
 
 @functools.cache
 def resource(name: str) -> str:
-    """Return the text of a file of this package: `page.css`, `page.js` or `licences.txt`."""
+    """Return the text of a file of this package: `page.css`, `page.js`, `live.js` or `licences.txt`."""
     return files("assignor.page").joinpath(name).read_text(encoding="utf-8")

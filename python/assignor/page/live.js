@@ -14,7 +14,8 @@
   // What can be opened: a row of a table, or the place of a table in its section.
   function keyOf(details) {
     const row = details.closest("tr"), section = details.closest("section");
-    if (row) return [section.id, row.cells[0].textContent, details.querySelector("summary").textContent].join("\n");
+    const textOf = (place, selector) => place.querySelector(selector)?.textContent ?? "";
+    if (row) return [section.id, textOf(row, ".name"), textOf(row, "time"), textOf(details, "summary")].join("\n");
     return section.id + "\n" + [...section.querySelectorAll("details")].filter((each) => !each.closest("tr")).indexOf(details);
   }
 
@@ -24,7 +25,8 @@
       group: group.value === "" ? null : groups[Number(group.value)],
       from: from.value === from.min ? null : timeOf(from),
       to: to.value === to.max ? null : timeOf(to),
-      refresh: refresh.checked,
+      scenario: document.querySelector("input[name=scenario]:checked")?.value ?? null,
+      focus: document.activeElement?.id ?? "",
       open: inSections().filter((each) => each.open).map(keyOf),
       top: scrollY,
     }));
@@ -39,17 +41,21 @@
     sessionStorage.removeItem(storage);
     if (!kept) return;
     search.value = kept.search;
-    refresh.checked = kept.refresh;
+    for (const each of document.querySelectorAll("input[name=scenario]")) each.checked = each.value === kept.scenario;
     const bin = (time) => Math.min(Math.max(Math.round((time - since) / step), 0), Number(to.max));
     if (kept.from !== null && kept.from < until) from.value = Math.min(bin(kept.from), Number(to.max) - 1);
     if (kept.to !== null && kept.to > since) to.value = Math.max(bin(kept.to), Number(from.value) + 1);
     changed(from, "input"); // fills the list of groups by the search
-    if (groups.includes(kept.group)) {
-      group.value = String(groups.indexOf(kept.group));
+    const rank = groups.indexOf(kept.group);
+    if (rank >= 0) {
+      // The list has the first groups only; a change of the order may have moved the chosen one behind them.
+      if (![...group.options].some((each) => each.value === String(rank))) group.append(new Option(kept.group, rank));
+      group.value = String(rank);
       changed(group, "change");
     }
     const open = new Set(kept.open);
     for (const each of inSections()) if (open.has(keyOf(each))) each.open = true;
+    if (kept.focus) find(kept.focus)?.focus({ preventScroll: true });
     addEventListener("drawn", () => scrollTo(0, kept.top), { once: true });
   }
 

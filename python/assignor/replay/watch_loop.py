@@ -158,6 +158,9 @@ class WatchLoop:
         missing = NamePatterns(self._options.groups).unmatched(found.group for found in summaries)
         for group in missing:
             self._notice(f"group {group!r} does not exist yet")
+        if self._measured_topics is not None:
+            for topic in self._measured_topics.unmatched(set(self.watcher.topics()["topic"].to_pylist())):
+                self._notice(f"topic {topic!r} does not exist yet")
 
     def _note_lost(self, problem: str) -> None:
         """Send a notice if brokers no longer answer, or answer again; `problem` is "" if they do."""
@@ -205,6 +208,11 @@ class WatchLoop:
                 is_complete=self._options.reports_each_lag,
             )
         return self.watcher.confirm_stuck(found.waiting, found.at)
+
+    def _measured(self, places: frozenset[Place]) -> frozenset[Place]:
+        """Return the partitions of the topics whose lag is measured."""
+        chosen = self._measured_topics
+        return places if chosen is None else frozenset(place for place in places if chosen.matches(place[0]))
 
     def _note_unanswered(self, partitions: frozenset[Place]) -> None:
         """Send a notice if the partitions without end offsets have changed."""

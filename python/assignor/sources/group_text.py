@@ -256,7 +256,7 @@ def choose_group(groups: list[DescribedGroup], pattern: str | None, place: str) 
     chosen, what = groups, "several groups; choose one with --group"
     if pattern is not None:
         chosen = [group for group in groups if group.name == pattern or (not group.name and len(groups) == 1)]
-        if not chosen and not {"*", "?"}.isdisjoint(pattern):
+        if not chosen and (pattern.startswith("!") or not {"*", "?"}.isdisjoint(pattern)):
             from assignor.cluster.name_patterns import NamePatterns
 
             patterns = NamePatterns([pattern])

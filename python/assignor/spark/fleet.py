@@ -170,8 +170,13 @@ class Fleet:
     def __repr__(self) -> str:
         """Return the columns of the tables; no row is read."""
         tables = {"topics": self._topics, "members": self._members, "current": self._current}
-        found = (f"{name}={'None' if frame is None else frame.columns}" for name, frame in tables.items())
-        return f"Fleet({', '.join(found)})"
+
+        def columns(frame: DataFrame | None) -> str:
+            if frame is None:
+                return "None"
+            return str(frame.columns) if schemas.columns_are_known(frame) else "?"
+
+        return f"Fleet({', '.join(f'{name}={columns(frame)}' for name, frame in tables.items())})"
 
     @property
     def topics(self) -> DataFrame:

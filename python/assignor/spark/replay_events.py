@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from assignor import _core
-from assignor.cluster.metadata import ClusterTopics
+from assignor.cluster.metadata import TopicsByCluster
 from assignor.dependencies import dependency, require
 from assignor.errors import IllegalArgumentError
 from assignor.replay.machine import read_rebalances, read_silences
@@ -109,7 +109,7 @@ def events(
             raise IllegalArgumentError(f"unknown setting {shown(name)}; the settings are {', '.join(known)}")
         read_bool(value, name) if name.startswith("is_") else read_int(value, name, bits=64)
     settings["broker_version"] = read_broker_version(broker_version)
-    metadata = ClusterTopics(topics)
+    metadata = TopicsByCluster(topics)
     of_silences = (
         {name: read_silences(each) for name, each in silences.items()}
         if isinstance(silences, Mapping)
@@ -140,7 +140,7 @@ def events(
 
 
 def _new_replay(
-    topics: ClusterTopics,
+    topics: TopicsByCluster,
     silences: Sequence[Any] | Mapping[str, Sequence[Any]],
     logged: Mapping[str, Sequence[Any]],
     settings: dict[str, Any],

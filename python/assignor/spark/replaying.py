@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from assignor import _core
-from assignor.cluster.metadata import ClusterTopics
+from assignor.cluster.metadata import TopicsByCluster
 from assignor.dependencies import dependency
 from assignor.spark.packing import differs, starts_of
 from assignor.spark.schemas import CLUSTER_RECORDS, DECODED, HISTORY, RECORDS, check_columns, check_frame, lookup_names
@@ -63,7 +63,7 @@ def replay(events: DataFrame, topics: pa.Table | None = None, *, broker_version:
     has_cluster = _CLUSTER.name in lookup_names(events)
     key = [field for field in (_CLUSTER, DECODED["group_id"]) if has_cluster or field is not _CLUSTER]
     check_columns(events, StructType(key), "events")
-    metadata, version = ClusterTopics(topics), read_broker_version(broker_version)
+    metadata, version = TopicsByCluster(topics), read_broker_version(broker_version)
     for cluster in metadata.clusters:
         _core.Replay(metadata.of(cluster))  # report invalid metadata here, not from a worker
 
@@ -80,7 +80,7 @@ def replay(events: DataFrame, topics: pa.Table | None = None, *, broker_version:
 
 
 def histories(
-    batches: Iterable[pa.RecordBatch], metadata: ClusterTopics, broker_version: BrokerVersion | None = None
+    batches: Iterable[pa.RecordBatch], metadata: TopicsByCluster, broker_version: BrokerVersion | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Replay records that are sorted by cluster, group and offset, and yield the rows of completed groups."""
     runs = (run for batch in batches for run in _of_clusters(batch))
