@@ -108,7 +108,7 @@ class Browser:
                 page.goto(url)
                 page.wait_for_selector(f"html[data-drawn={scheme}]", state="attached")
                 yield page
-                assert [] == [each for each in problems if not (expects_failures and "ERR_CONNECTION" in each)]
+                assert [] == [each for each in problems if not (expects_failures and "net::ERR_" in each)]
                 asked = {each for each in requested if not each.startswith("data:")}
                 assert {url} == asked - others
                 assert others or [url] == [each for each in requested if not each.startswith("data:")]

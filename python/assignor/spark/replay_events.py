@@ -17,7 +17,7 @@ from assignor.replay.machine import read_rebalances, read_silences
 from assignor.spark.event_machine import EventMachine, MachineSettings
 from assignor.spark.event_stream import KEY, KEYED_RECORDS, runs, stream_events
 from assignor.spark.schemas import CLUSTER_RECORDS, EVENTS, check_columns, check_frame, lookup_names
-from assignor.validation import read_bool, read_broker_version, read_int, shown
+from assignor.validation import check_name, read_bool, read_broker_version, read_int, read_items, shown
 
 with dependency("pyspark", "pyarrow"):
     import pyarrow as pa
@@ -111,12 +111,12 @@ def events(
     settings["broker_version"] = read_broker_version(broker_version)
     metadata = TopicsByCluster(topics)
     of_silences = (
-        {name: read_silences(each) for name, each in silences.items()}
+        {name: read_silences(each) for name, each in _by_cluster(silences, "silences")}
         if isinstance(silences, Mapping)
         else read_silences(silences)
     )
-    by_cluster = logged if isinstance(logged, Mapping) else {"": logged}
-    of_logged = {name: read_rebalances(each, "logged") for name, each in by_cluster.items()}
+    of_clusters = _by_cluster(logged, "logged") if isinstance(logged, Mapping) else [("", logged)]
+    of_logged = {name: read_rebalances(each, "logged") for name, each in of_clusters}
     new_replay = functools.partial(_new_replay, metadata, of_silences, of_logged, settings)
     for cluster in metadata.clusters:
         new_replay(cluster)  # report invalid metadata and settings here, not from a worker
@@ -137,6 +137,11 @@ def events(
 
     ordered = keyed.repartition(*KEY).sortWithinPartitions(*KEY, "offset", "timestamp")
     return ordered.mapInArrow(run, EVENTS)
+
+
+def _by_cluster(given: Mapping[str, Any], what: str) -> list[tuple[str, Any]]:
+    """Return the items of a mapping from clusters."""
+    return [(check_name(name, f"{what}: a cluster"), each) for name, each in read_items(given, what)]
 
 
 def _new_replay(
