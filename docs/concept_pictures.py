@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 
 from assignor import PartitionInfo, Subscription, TopicPartition, assign
-from assignor.names import AssignorName, GroupProtocol
+from docs.assignor_pictures import Assignment, owners, partition_row, rebalanced
 
 TOPIC = "orders"
 COUNT = 6
 """Number of partitions of the topic."""
 
-Assignment = Mapping[str, Sequence[TopicPartition]]
 Line = tuple[str, str, str]
 
 
@@ -21,10 +20,10 @@ def protocol_steps() -> str:
     revoked = _assigned("abc", start, "cooperative-sticky")
     eager, cooperative = _assigned("abc", start, "sticky"), _assigned("abc", revoked, "cooperative-sticky")
     target = _assigned("abc", start, "uniform")
-    owners, next_owners = _owners(start), _owners(target)
-    first, second = sorted(partition for partition in owners if owners[partition] != next_owners[partition])
+    had, has = owners(start), owners(target)
+    first, second = sorted(partition for partition in had if had[partition] != has[partition])
     stays = {name: [each for each in partitions if each in target[name]] for name, partitions in start.items()}
-    late = owners[second]
+    early, late = had[first], had[second]
     half = {**stays, late: [*stays[late], second]}
     nothing: Assignment = {}
     return _picture(
@@ -41,9 +40,9 @@ def protocol_steps() -> str:
             ("", "", ""),
             ("KIP-848", "", ""),
             ("  a and b read", _row(start), ""),
-            ("  c joins", _row(half), f"{owners[first]} learns its target and stops {first.partition}"),
+            ("  c joins", _row(half), f"{early} learns its target and stops {first.partition}"),
             (
-                f"  {owners[first]} has confirmed",
+                f"  {early} has confirmed",
                 _row({**half, "c": [first]}),
                 f"c reads {first.partition}, and does not wait for {late}",
             ),
@@ -86,7 +85,7 @@ def rack_steps() -> str:
     near = assign({TOPIC: infos}, with_racks)
 
     def marks(found: Assignment) -> str:
-        read_by = _owners(found)
+        read_by = owners(found)
         is_near = [racks[read_by[TopicPartition(TOPIC, id)]] == rack for id, rack in enumerate(leads)]
         return " ".join("=" if each else " " for each in is_near)
 
@@ -101,19 +100,14 @@ def rack_steps() -> str:
     )
 
 
-def _assigned(members: Iterable[str], before: Assignment, assignor: AssignorName) -> dict[str, list[TopicPartition]]:
-    given = {name: Subscription([TOPIC], owned_partitions=before.get(name, ()), generation=1) for name in members}
-    protocol: GroupProtocol = "consumer" if assignor == "uniform" else "classic"
-    return assign({TOPIC: COUNT}, given, assignor=assignor, group_protocol=protocol)
-
-
-def _owners(found: Assignment) -> dict[TopicPartition, str]:
-    return {partition: name for name, partitions in found.items() for partition in partitions}
+def _assigned(members: str, before: Assignment, assignor: str) -> Assignment:
+    """Return the assignment of members with one letter as a name."""
+    protocol = "consumer" if assignor == "uniform" else "classic"
+    return rebalanced({TOPIC: COUNT}, dict.fromkeys(members, (TOPIC,)), before, assignor, protocol)
 
 
 def _row(found: Assignment) -> str:
-    owners = _owners(found)
-    return " ".join(owners.get(TopicPartition(TOPIC, id), ".") for id in range(COUNT))
+    return partition_row({TOPIC: COUNT}, found)
 
 
 def _picture(rows: Iterable[Line]) -> str:

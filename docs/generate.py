@@ -12,19 +12,18 @@ import gzip
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from assignor import Subscription, TopicPartition, assign
 from assignor.coordinator import ErrorCode, GroupState, RebalanceCause
 from assignor.coordinator import state as group_state
 from assignor.member import MemberState
 from assignor.member.error_codes import ERRORS, UNKNOWN_SERVER_ERROR, heartbeat_error
 from assignor.member.state_machine import TRANSITIONS, Trigger
-from assignor.names import AssignorName, GroupProtocol
 from assignor.replay.events import FIELDS, MEANINGS
 from docs import api, concept_pictures, measured, share_picture, task_picture
+from docs.assignor_pictures import Assignment, moved, ownership, settled
 
 DOCS = Path(__file__).resolve().parent
 SIMULATION = DOCS / "simulation.json"
@@ -133,27 +132,6 @@ def cause_table() -> str:
     return table(("cause", "what it means"), ((f"`{cause.name}`", cause.value) for cause in RebalanceCause))
 
 
-def ownership(assignor: str, group_protocol: str = "classic") -> str:
-    """Return a text with the owner of each partition at the start, after a member joins, and after a member leaves."""
-    topics = {"orders": 7, "payments": 4}
-    after: Assignment = {}
-    rows = []
-    for change, members in (("a, b and c start", "abc"), ("d joins", "abcd"), ("a leaves", "bcd")):
-        before, after = after, rebalanced(topics, dict.fromkeys(members, topics), after, assignor, group_protocol)
-        rows.append((change, partition_row(topics, after), loads(after)))
-        if withheld := sum(topics.values()) - sum(map(len, after.values())):
-            revoked = moved_row(topics, before, after)
-            rows.append(("", revoked, f"{withheld} revoked, without owner"))
-            after = rebalanced(topics, dict.fromkeys(members, topics), after, assignor, group_protocol)
-            rows.append(("  second rebalance", partition_row(topics, after), loads(after)))
-        if before:
-            rows.append(("", moved_row(topics, before, after), f"{len(moved(before, after))} moved"))
-    head = "   ".join(topic.ljust(2 * count - 1) for topic, count in topics.items())
-    ids = "   ".join(" ".join(map(str, range(count))) for count in topics.values())
-    lines = [("", head, "partitions of each member"), ("", ids, ""), *rows]
-    return "\n".join(["```text", *(f"{first:20}{cells}   {last}".rstrip() for first, cells, last in lines), "```"])
-
-
 def assignor_table() -> str:
     """Return a table that compares load and moves of all assignors for the same group."""
     topics = {f"topic-{number}": 12 for number in range(5)}
@@ -178,8 +156,6 @@ def assignor_table() -> str:
     return table(("assignor", "protocol", "load", "load, mixed", "moved, join", "moved, leave"), rows)
 
 
-Assignment = Mapping[str, Sequence[TopicPartition]]
-
 ASSIGNORS = [
     ("classic", "range"),
     ("classic", "roundrobin"),
@@ -193,72 +169,6 @@ ASSIGNORS = [
 def page_of(group_protocol: str, assignor: str) -> str:
     """Return the name of an assignor's page."""
     return f"server-{assignor}" if (group_protocol, assignor) == ("consumer", "range") else assignor
-
-
-def rebalanced(
-    topics: Mapping[str, int],
-    members: Mapping[str, Iterable[str]],
-    before: Assignment,
-    assignor: str,
-    group_protocol: str,
-) -> Assignment:
-    """Return the assignment of one rebalance in which each member owns its previous partitions."""
-    subscriptions = {
-        member: Subscription(tuple(names), owned_partitions=tuple(before.get(member, ())), generation=1)
-        for member, names in members.items()
-    }
-    return assign(
-        topics, subscriptions, assignor=cast(AssignorName, assignor), group_protocol=cast(GroupProtocol, group_protocol)
-    )
-
-
-def settled(
-    topics: Mapping[str, int],
-    members: Mapping[str, Iterable[str]],
-    before: Assignment,
-    *,
-    assignor: str,
-    group_protocol: str,
-) -> Assignment:
-    """Return the assignment after one rebalance, or after two if the first leaves partitions without owner."""
-    after = rebalanced(topics, members, before, assignor, group_protocol)
-    if sum(map(len, after.values())) < sum(topics.values()):
-        after = rebalanced(topics, members, after, assignor, group_protocol)
-    return after
-
-
-def owners(assignment: Assignment) -> dict[TopicPartition, str]:
-    """Return the owner of each partition that has one."""
-    return {partition: member for member, partitions in assignment.items() for partition in partitions}
-
-
-def moved(before: Assignment, after: Assignment) -> list[TopicPartition]:
-    """Return the partitions with a new owner, including the partitions of members that left."""
-    had, has = owners(before), owners(after)
-    return [partition for partition in has if partition in had and had[partition] != has[partition]]
-
-
-def partition_row(topics: Mapping[str, int], after: Assignment) -> str:
-    """Return a row with the owner of each partition."""
-    has = owners(after)
-    return "   ".join(
-        " ".join(has.get(TopicPartition(topic, id), ".") for id in range(count)) for topic, count in topics.items()
-    )
-
-
-def moved_row(topics: Mapping[str, int], before: Assignment, after: Assignment) -> str:
-    """Return a row with a mark below each partition that changed or lost its owner."""
-    had, has = owners(before), owners(after)
-    changed = {partition for partition in had if had[partition] != has.get(partition)}
-    return "   ".join(
-        " ".join("^" if TopicPartition(topic, id) in changed else " " for id in range(count))
-        for topic, count in topics.items()
-    )
-
-
-def loads(assignment: Assignment) -> str:
-    """Return the number of partitions of each member, as text."""
-    return "  ".join(f"{member} {len(partitions)}" for member, partitions in sorted(assignment.items()))
 
 
 def span(assignment: Assignment) -> str:
