@@ -47,21 +47,17 @@ def topics_of(cluster: str) -> pa.Table:
     return pa.Table.from_pylist([*rows, *(grown if cluster == "south" else [])], found.schema)
 
 
-def both(tables: Callable[[str], pa.Table]) -> pa.Table:
-    """Return the tables of both clusters as one, with the cluster of each row."""
-    parts = []
-    for cluster in SHIFTS:
-        table = tables(cluster)
-        parts.append(table.add_column(0, "cluster", pa.array([cluster] * table.num_rows)))
-    return pa.concat_tables(parts)
-
-
 def named(table: pa.Table, cluster: str) -> pa.Table:
     """Return rows with a cluster in place of none."""
     names = pa.array([cluster] * table.num_rows)
     if "cluster" in table.column_names:
         return table.set_column(table.column_names.index("cluster"), "cluster", names)
     return table.add_column(0, "cluster", names)
+
+
+def both(tables: Callable[[str], pa.Table]) -> pa.Table:
+    """Return the tables of both clusters as one, with the cluster of each row."""
+    return pa.concat_tables(named(tables(cluster), cluster) for cluster in SHIFTS)
 
 
 def of_cluster(table: pa.Table, cluster: str) -> pa.Table:

@@ -107,30 +107,25 @@ class TopicsByCluster:
 
     def __init__(self, topics: pa.Table | None) -> None:
         every = topics_table(topics)
-        self._every = every
-        self._by_cluster: dict[str, pa.RecordBatch] | None = None
+        self._others = every
+        self._by_cluster: dict[str, pa.RecordBatch] = {}
         if topics is None or _CLUSTER not in topics.column_names:
             return
         pa = pyarrow()
         names = cast_table(topics, pa.schema([(_CLUSTER, pa.string())]), "topic metadata")[_CLUSTER].combine_chunks()
         if names.null_count:
             raise IllegalArgumentError("topic metadata has a row whose cluster is null; a cluster without a name is ''")
-        names = names.chunk(0) if isinstance(names, pa.ChunkedArray) else names
-        encoded = names.dictionary_encode()
-        self._every = topic_batch([])
-        self._by_cluster = {
-            name: every.filter(pa.compute.equal(encoded.indices, number))
-            for number, name in enumerate(encoded.dictionary.to_pylist())
-        }
+        self._others = topic_batch([])
+        self._by_cluster = {name: every.filter(pa.compute.equal(names, name)) for name in names.unique().to_pylist()}
 
     def of(self, cluster: str) -> pa.RecordBatch:
         """Return the metadata of a cluster; all of it if it has no column `cluster`."""
-        return self._every if self._by_cluster is None else self._by_cluster.get(cluster, self._every)
+        return self._by_cluster.get(cluster, self._others)
 
     @property
     def clusters(self) -> tuple[str, ...]:
         """The clusters with metadata of their own; the cluster without a name if the metadata has no clusters."""
-        return tuple(self._by_cluster) if self._by_cluster else ("",)
+        return tuple(self._by_cluster) or ("",)
 
 
 def cast_table(table: pa.Table, schema: pa.Schema, name: str) -> pa.Table:

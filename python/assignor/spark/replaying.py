@@ -83,6 +83,7 @@ def histories(
     batches: Iterable[pa.RecordBatch], metadata: TopicsByCluster, broker_version: BrokerVersion | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Replay records that are sorted by cluster, group and offset, and yield the rows of completed groups."""
+    schema = to_arrow_schema(_ROW)
     runs = (run for batch in batches for run in _of_clusters(batch))
     for cluster, records in itertools.groupby(runs, itemgetter(0)):
         replay = _core.Replay(metadata.of(cluster or ""), broker_version=broker_version)
@@ -90,12 +91,9 @@ def histories(
         for part in itertools.chain(slices, (None,)):
             *_, (ids, found) = replay.push_groups(part)
             columns = [pa.array(ids), *pa.array(found).flatten()]  # no rows if no group ends in the slice
-            if cluster is None:
-                yield pa.RecordBatch.from_arrays(columns, schema=to_arrow_schema(_ROW))
-            else:
-                names = pa.repeat(pa.scalar(cluster, pa.string()), len(columns[0]))
-                schema = to_arrow_schema(StructType([_CLUSTER, *_ROW.fields]))
-                yield pa.RecordBatch.from_arrays([names, *columns], schema=schema)
+            rows = pa.RecordBatch.from_arrays(columns, schema=schema)
+            names = pa.repeat(pa.scalar(cluster, pa.string()), rows.num_rows)
+            yield rows if cluster is None else rows.add_column(0, _CLUSTER.name, names)
 
 
 def _of_clusters(batch: pa.RecordBatch) -> Iterator[tuple[str | None, pa.RecordBatch]]:
