@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 import urllib.error
@@ -15,6 +14,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from assignor.cli import main
+from tests.broker.cluster import free_ports
 from tests.page.page_content import content
 from tests.support.consumer_closing import close_consumers
 from tests.support.time_limit import within
@@ -25,12 +25,6 @@ if TYPE_CHECKING:
     from tests.broker.cluster import Cluster
 
 pytestmark = pytest.mark.broker
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def fetch_until(url: str, text: str, found: list[str]) -> None:
@@ -64,7 +58,7 @@ def test_the_page_of_a_watch_shows_a_live_group(
         while (message := consumer.poll(1)) is None or message.error():
             assert time.monotonic() < end, "no record within 60 s"
         within("the commit", lambda: consumer.commit(message=message, asynchronous=False))
-        port = free_port()
+        (port,) = free_ports(1)
         page: list[str] = []
         fetching = threading.Thread(target=fetch_until, args=(f"http://127.0.0.1:{port}/", "consumer_subscribed", page))
         fetching.start()

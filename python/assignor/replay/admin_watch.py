@@ -149,9 +149,10 @@ class AdminWatch(WatchLoop):
             events = self.watcher.poll(Poll.of(description, polled.asked, polled.at), polled.topics)
             self._rebalances.note(events)
             self._note_long_rebalances(polled.at, self.watcher.polled.rebalancing())
-            measured = self._series.add(
-                polled.asked, polled.lag, self._measured(description.unanswered), self._retention
-            )
+            chosen, unanswered = self._measured_topics, description.unanswered
+            if chosen is not None:
+                unanswered = frozenset(place for place in unanswered if chosen.matches(place[0]))
+            measured = self._series.add(polled.asked, polled.lag, unanswered, self._retention)
             events += self._apply_lag(measured)[0]
             self._forget_gone()
             if self.metrics is not None:

@@ -209,11 +209,6 @@ class WatchLoop:
             )
         return self.watcher.confirm_stuck(found.waiting, found.at)
 
-    def _measured(self, places: frozenset[Place]) -> frozenset[Place]:
-        """Return the partitions of the topics whose lag is measured."""
-        chosen = self._measured_topics
-        return places if chosen is None else frozenset(place for place in places if chosen.matches(place[0]))
-
     def _note_unanswered(self, partitions: frozenset[Place]) -> None:
         """Send a notice if the partitions without end offsets have changed."""
         if partitions and partitions != self._unanswered:
