@@ -115,7 +115,7 @@ fuzz: core ## Fuzz the readers, each for FUZZ_SECONDS (60); needs nightly Rust a
 	@$(PIP) -r fuzz/requirements.txt 2>/dev/null || true # fuzz/run skips the targets in Python if it has no Atheris
 	@bash fuzz/run $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
-check: check-python check-rust ## Run ruff, mypy --strict, pyright, stubtest, zizmor, clippy and rustfmt
+check: check-python check-rust ## Run ruff, mypy --strict, pyright, stubtest, zizmor, hadolint, clippy and rustfmt
 
 check-python: core
 	$(BIN)/ruff check .
@@ -124,6 +124,7 @@ check-python: core
 	$(BIN)/python -m mypy.stubtest assignor._core
 	$(BIN)/python -m docs.typecheck
 	$(BIN)/zizmor --offline --no-progress --quiet .github/workflows
+	$(BIN)/hadolint deploy/Containerfile
 
 check-rust: # needs no build of the package, so it can run at the same time as that build
 	cargo fmt --check
