@@ -23,9 +23,10 @@ REMAPPED := $(subst |,$(shell printf '\037'),$(FLAGS:|%=%))
 MATURIN := CARGO_ENCODED_RUSTFLAGS='$(REMAPPED)' VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --locked
 QUIETLY = >.venv/build-$(PROFILE).log 2>&1 || { cat .venv/build-$(PROFILE).log >&2; exit 1; }
 
-# The demo needs only some of the packages of requirements-dev.txt, and a build of the core that compiles quickly.
-PROFILE := $(if $(filter-out demo,$(MAKECMDGOALS)),release,local)
-PACKAGES := $(if $(filter-out demo,$(MAKECMDGOALS)),dev,demo)
+# These need only some of the packages of requirements-dev.txt, and a build of the core that compiles quickly.
+QUICK := demo site links
+PROFILE := $(if $(filter-out $(QUICK),$(MAKECMDGOALS)),release,local)
+PACKAGES := $(if $(filter-out $(QUICK),$(MAKECMDGOALS)),dev,demo)
 # `.ci/run` waits longest for the core to compile, so all other compilations run with a lower priority.
 CARGO := nice cargo
 # AT_ONCE is a variable, because `make -n` executes each recipe line that contains $(MAKE).
@@ -154,9 +155,17 @@ docs: core ## Regenerate the generated parts of the pages in docs, and the licen
 	$(BIN)/python -m docs.generate
 	$(BIN)/python -m docs.licenses
 
-site: .venv-site/.packages ## Build the documentation as a site in target/site; a warning or a wrong link is an error
-	@REPOSITORY=$(REPOSITORY) .venv-site/bin/python -m sphinx -q -W --keep-going -b html -c docs/site docs target/site
+SPHINX = REPOSITORY=$(REPOSITORY) .venv-site/bin/python -m sphinx -q -W --keep-going -c docs/site
+site: site-pages ## Build the documentation as a site in target/site; a warning or a wrong link is an error
+	@$(SPHINX) -b html target/site-pages target/site
 	@echo "assignor: open target/site/README.html" >&2
+
+links: site-pages ## Open the links of the documentation to other sites, and list the wrong ones; needs a network
+	@$(SPHINX) -b linkcheck target/site-pages target/links
+
+site-pages: core .venv-site/.packages
+	@rm -rf target/site-pages
+	@$(BIN)/python -m docs.generate --site target/site-pages
 
 .venv-site/.packages: requirements-site.txt
 	@$(FIND_PYTHON)

@@ -1,7 +1,8 @@
 """Generator of the tables and diagrams in the README and in docs: `python -m docs.generate [--check]`.
 
 A generated part is between `<!-- generated: name -->` and `<!-- end -->`. Its sources are tables and docstrings in
-the code, recorded data and measured figures, so a page cannot contradict them.
+the code, recorded data and measured figures, so a page cannot contradict them. Long parts are on the site only, which
+`make site` builds: there, the part replaces what is between `<!-- built: name -->` and `<!-- end -->`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import functools
 import gzip
 import json
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -217,6 +219,22 @@ def renewed(page: str) -> str:
     return measured.with_figures(page)
 
 
+def filled(page: str) -> str:
+    """Return a page as it is on the site, with the parts that only the site has."""
+    return re.sub(r"<!-- built: (.*?) -->\n.*?<!-- end -->", lambda found: PARTS[found[1]](), page, flags=re.DOTALL)
+
+
+def write_site(folder: Path) -> None:
+    """Write the pages and pictures of docs to a folder, as they are on the site."""
+    for path in sorted(DOCS.rglob("*")):
+        copy = folder / path.relative_to(DOCS)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix == ".md":
+            copy.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
+        elif path.suffix == ".png":
+            shutil.copyfile(path, copy)
+
+
 def pages() -> list[Path]:
     """Return the README and the pages in docs."""
     return [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))]
@@ -238,8 +256,14 @@ def renew(paths: Iterable[Path], *, write: bool) -> list[str]:
 def main() -> int:
     """Write the pages that are out of date. With --check, return 1 if there are any and write nothing."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing and fail if a page is out of date")
-    check = parser.parse_args().check
+    options = parser.add_mutually_exclusive_group()
+    options.add_argument("--check", action="store_true", help="write nothing and fail if a page is out of date")
+    options.add_argument("--site", type=Path, metavar="FOLDER", help="write only the pages of the site, to FOLDER")
+    arguments = parser.parse_args()
+    if arguments.site:
+        write_site(arguments.site)
+        return 0
+    check = arguments.check
     stale = renew(pages(), write=not check)
     for name in stale:
         sys.stderr.write(f"{name} is out of date: run make docs\n" if check else f"{name} written\n")

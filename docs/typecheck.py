@@ -20,9 +20,6 @@ ROOT = Path(__file__).resolve().parents[1]
 
 BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 
-SIGNATURES = {"docs/reference.md", "docs/reference-state-machines.md"}
-"""Pages whose code is signatures, which docs/api.py generates."""
-
 SESSION = "from pyspark.sql import SparkSession; spark = SparkSession.builder.getOrCreate()"
 
 GIVEN = {"docs/should-this-group-move-to-kip-848.md": SESSION, "docs/start-from-what-you-have.md": SESSION}
@@ -48,7 +45,7 @@ def checked_files() -> list[str]:
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")]
     names = {path.relative_to(ROOT).as_posix() for path in pages if BLOCK.search(path.read_text(encoding="utf-8"))}
     programs = (path.relative_to(ROOT).as_posix() for path in (ROOT / "examples").rglob("*.py"))
-    return sorted({*names, *programs} - SIGNATURES)
+    return sorted({*names, *programs})
 
 
 def module_of(page: str, given: str = "") -> str:

@@ -1,6 +1,7 @@
 """Configuration of the documentation site, which Sphinx builds from the pages of docs: `make site`.
 
-A warning ends the build: a link to a page or heading that does not exist, or a page that docs/README.md does not list.
+The pages come from `python -m docs.generate --site`. A warning ends the build: a link to a page or heading that does
+not exist, or a page that docs/README.md does not list. `make links` also opens the links to other sites.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ html_copy_source = False
 html_show_copyright = False
 myst_heading_anchors = 4
 myst_fence_as_directive = ["mermaid"]
+linkcheck_ignore = [re.escape(REPOSITORY)]  # files of the repository, which the build checks
+linkcheck_anchors_ignore_for_url = [r"https://github\.com/.*"]  # a program in the page makes them
 
 _OUTSIDE = re.compile(r"(?<=\]\()(?P<name>\.\./[^)#]*)(?P<fragment>#[^)]*)?(?=\))")
 
@@ -67,8 +70,8 @@ def navigation(text: str) -> str:
 def setup(app: Any) -> None:
     """Change the links of each page, and add the navigation to the first one, before Sphinx reads it."""
 
-    def changed(app: Any, name: str, content: list[str]) -> None:
-        page = outside_links(content[0], Path(app.env.doc2path(name)).parent)
+    def changed(_app: Any, name: str, content: list[str]) -> None:
+        page = outside_links(content[0], (DOCS / name).parent)
         content[0] = f"{page}\n{navigation(page)}\n" if name == root_doc else page
 
     app.connect("source-read", changed)

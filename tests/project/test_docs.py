@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import functools
 import importlib
 import json
 import operator
@@ -123,6 +124,25 @@ def test_a_page_that_is_out_of_date_is_reported_and_written(tmp_path: Path) -> N
     assert page == copy.read_text(encoding="utf-8")
 
 
+def test_each_generated_part_is_on_one_page() -> None:
+    pages = [path.read_text(encoding="utf-8") for path in generate.pages()]
+    names = [name for page in pages for name in re.findall(r"<!-- (?:generated|built): (.*?) -->", page)]
+
+    assert sorted(generate.PARTS) == sorted(names)
+
+
+def test_the_site_has_the_parts_that_the_repository_leaves_out(tmp_path: Path) -> None:
+    generate.write_site(tmp_path)
+
+    assert {
+        path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*") if path.suffix in {".md", ".png"}
+    } == {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()}
+    for name, part in {"figures.md": generate.PARTS["figures"](), "reference.md": "### class Plan\n"}.items():
+        assert part not in (ROOT / "docs" / name).read_text(encoding="utf-8")
+        assert part in (tmp_path / name).read_text(encoding="utf-8")
+    assert not [path for path in tmp_path.rglob("*.md") if "<!-- built: " in path.read_text(encoding="utf-8")]
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_figures_in_prose_are_the_measured_ones(page: str) -> None:
     assert [] == list(measured.wrong_figures((ROOT / page).read_text(encoding="utf-8")))
@@ -209,12 +229,13 @@ def resolves(page: Path, link: str) -> bool:
     """Return True if a relative link points to an existing file and, with a fragment, to one of its headings."""
     name, _, fragment = link.partition("#")
     target = page.parent / name if name else page
-    return target.exists() and (not fragment or fragment in anchors(target.read_text(encoding="utf-8")))
+    return target.exists() and (not fragment or fragment in anchors(target.resolve()))
 
 
-def anchors(page: str) -> set[str]:
-    """Return the anchors that GitHub generates for the headings of a page."""
-    headings = re.findall(r"^#+ (.*)$", page, flags=re.MULTILINE)
+@functools.cache
+def anchors(page: Path) -> set[str]:
+    """Return the anchors that GitHub and the site generate for the headings of a page, as it is on the site."""
+    headings = re.findall(r"^#+ (.*)$", generate.filled(page.read_text(encoding="utf-8")), flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 

@@ -45,4 +45,9 @@ def test_make_site_treats_warnings_as_errors() -> None:
     (command,) = re.findall(r"-m sphinx (.*)", (ROOT / "Makefile").read_text(encoding="utf-8"))
 
     assert {"-W", "--keep-going"} <= {*command.split()}
-    assert "run: make site\n" in (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
+    (goals,) = re.findall(r"^make -j2 (.*)$", (ROOT / ".ci/run").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert "site" in goals.split()
+
+
+def test_links_to_other_sites_are_opened_once_a_week() -> None:
+    assert "run: make links " in (ROOT / ".github/workflows/long.yml").read_text(encoding="utf-8")
