@@ -37,8 +37,8 @@ unexport MAKEFLAGS MFLAGS
 # each start compiles all packages again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build core demo test test-rust test-python test-long test-wheel test-floors check check-python check-rust
-.PHONY: check-workflows fuzz bench bench-spark guard guard-fails docs site pins release-check format clean
+.PHONY: help build core demo test test-rust test-python test-long test-wheel test-floors coverage check check-python check-rust
+.PHONY: check-workflows fuzz bench bench-spark guard guard-fails docs site links site-pages pins release-check format clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -97,7 +97,7 @@ test-rust:
 	$(CARGO) test --locked --quiet
 
 test-python: core
-	$(BIN)/python -m pytest -m "not long" --numprocesses $(WORKERS) --no-loadscope-reorder
+	$(BIN)/python -m pytest -m "not long" --numprocesses $(WORKERS) --no-loadscope-reorder $(COVERAGE)
 
 test-long: core ## Run all tests, including the long ones
 	PROPTEST_CASES=20000 ASSIGNOR_PROFILE=long cargo test --locked --release --quiet
@@ -108,6 +108,9 @@ test-wheel: core ## Build the wheel, and test it on another version of Python th
 
 test-floors: core ## Run the Python tests with the lowest versions of all dependencies
 	@WORKERS=$(WORKERS) bash .ci/test-floors
+
+coverage: ## Run the tests with coverage of the lines of Python and Rust; needs llvm-tools of rustup
+	@PYTHON=$(PYTHON) bash .ci/coverage
 
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS ?=
