@@ -1,4 +1,4 @@
-"""Generator of the tables and diagrams in the README and in docs: `python -m docs.generate [--check]`.
+"""Generator of the tables and diagrams in the README, CONTRIBUTING.md and docs: `python -m docs.generate [--check]`.
 
 A generated part is between `<!-- generated: name -->` and `<!-- end -->`. Its sources are tables and docstrings in
 the code, recorded data and measured figures, so a page cannot contradict them. Long parts are on the site only, which
@@ -24,7 +24,7 @@ from assignor.member import MemberState
 from assignor.member.error_codes import ERRORS, UNKNOWN_SERVER_ERROR, heartbeat_error
 from assignor.member.state_machine import TRANSITIONS, Trigger
 from assignor.replay.events import FIELDS, MEANINGS
-from docs import api, concept_pictures, measured, share_picture, task_picture
+from docs import api, concept_pictures, covered_lines, measured, share_picture, task_picture
 from docs.assignor_pictures import Assignment, moved, ownership, settled
 
 DOCS = Path(__file__).resolve().parent
@@ -66,6 +66,11 @@ def simulation_table() -> str:
     return table(
         ("event or result", "number"), (tuple(row) for row in json.loads(SIMULATION.read_text(encoding="utf-8")))
     )
+
+
+def executed_lines() -> str:
+    """Return a table of the lines of each room, and how many of them the tests execute."""
+    return table(covered_lines.header(), covered_lines.rows(covered_lines.measured()["rooms"]))
 
 
 def table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -200,6 +205,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "group answers": answer_table,
     "group causes": cause_table,
     "deviations": deviation_table,
+    "executed lines": executed_lines,
     "figures": measured.figures_page,
     "missed targets": measured.missed_targets,
     "ratios": measured.ratio_table,
@@ -236,8 +242,8 @@ def write_site(folder: Path) -> None:
 
 
 def pages() -> list[Path]:
-    """Return the README and the pages in docs."""
-    return [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))]
+    """Return the README, CONTRIBUTING.md and the pages in docs."""
+    return [DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 
 
 def renew(paths: Iterable[Path], *, write: bool) -> list[str]:

@@ -70,6 +70,7 @@ READS = {
 }
 
 
+@pytest.mark.plain_build
 @pytest.mark.parametrize(("given", "call"), READS.values(), ids=READS)
 def test_an_exception_of_a_handler_ends_the_reading_of_a_group(given: str, call: str) -> None:
     found = interrupted(READING + given, call)

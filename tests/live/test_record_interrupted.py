@@ -100,6 +100,7 @@ def test_a_killed_run_is_continued(broker: Cluster, tmp_path: Path) -> None:
     complete(broker.address, tmp_path)
 
 
+@pytest.mark.plain_build
 def test_a_full_disk_is_reported_in_one_line_and_the_run_is_continued(broker: Cluster, tmp_path: Path) -> None:
     before = recorded_before(broker, tmp_path, range(300))
     process = start(*command(broker.address, tmp_path, "--until-end"), file_size=4096)

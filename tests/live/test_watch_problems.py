@@ -89,6 +89,7 @@ def test_a_state_file_of_another_cluster_is_rejected(
     assert before == (tmp_path / "state").read_bytes()
 
 
+@pytest.mark.plain_build
 def test_a_full_disk_leaves_the_earlier_state(broker: Cluster, tmp_path: Path) -> None:
     commits = Commits(broker)
     commits.plain(range(1))

@@ -70,6 +70,7 @@ def answers(asked: Sequence[tuple[str, str, bool]], names: list[str]) -> list[An
     return found
 
 
+@pytest.mark.plain_build
 @pytest.mark.skipif(sys.platform != "linux", reason="the test limits memory by the size of the address space")
 @pytest.mark.timeout(7200 if LONG else 400)
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -1,4 +1,4 @@
-"""The table of the lines that the tests execute: rooms and sums from reports."""
+"""The table of the lines that the tests execute: rooms and sums from reports, and the committed measurement."""
 
 from __future__ import annotations
 
@@ -94,3 +94,16 @@ def test_the_measurement_is_written_and_printed(
     assert "the tests execute 60.0 % of 5 lines of Python, 75.0 % of 4 of Rust\n" == capsys.readouterr().out
     assert "abc" == json.loads(file.read_text(encoding="utf-8"))["commit"]
     assert covered_lines.measured(file)["rooms"]["rust"] == {"replay": [3, 4]}
+
+
+def test_the_committed_measurement_has_each_room() -> None:
+    rooms = covered_lines.measured()["rooms"]
+    folders = {
+        "python": {path.parent.name for path in (ROOT / "python/assignor").glob("*/__init__.py")},
+        "rust": {path.name for path in (ROOT / "src").iterdir() if path.is_dir()},
+    }
+
+    known = folders["python"] | folders["rust"] | {"package"}
+    for language, names in folders.items():
+        assert names | {"package"} <= {*rooms[language]} <= known
+    assert all(0 < executed <= lines for counts in rooms.values() for executed, lines in counts.values())

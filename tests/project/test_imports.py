@@ -67,6 +67,7 @@ def test_the_default_engine_loads_no_module_of_the_reference(call: str) -> None:
     assert not [module for module in modules if is_of_reference(module)]
 
 
+@pytest.mark.plain_build
 @pytest.mark.parametrize("call", ["assign", "plan"])
 def test_an_assignment_loads_only_the_core_and_the_named_tuples(call: str) -> None:
     modules = all_loaded(CALLS[call])

@@ -26,6 +26,7 @@ def test_the_library_has_no_path_of_the_machine_that_built_it(library: bytes) ->
     assert [] == build_paths(library, [str(ROOT), str(Path.home())])
 
 
+@pytest.mark.plain_build
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems keep symbols in other files")
 def test_the_library_has_no_symbols_for_debuggers(library: bytes) -> None:
     assert b".symtab" not in library
