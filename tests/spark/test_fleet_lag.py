@@ -148,6 +148,50 @@ def test_spans_that_are_not_partition_ids_fail_as_in_moves(spark: SparkSession, 
         assert f"{place} of topic 't' are not a range of partition ids" in str(raised.value)
 
 
+PLACE = {"cluster": "c", "topic": "t", "partition": 1}
+
+
+@pytest.mark.parametrize("by", ["partition", "member", "group"])
+@pytest.mark.parametrize(
+    ("committed", "ends", "message"),
+    [
+        (2, 1, r"committed: cluster 'c', group_id 'g', topic 't', partition 1 has 2 rows; one is allowed"),
+        (1, 3, r"end_offsets: cluster 'c', topic 't', partition 1 has 3 rows; one is allowed"),
+    ],
+)
+def test_a_partition_with_several_rows_is_named(
+    spark: SparkSession, committed: int, ends: int, message: str, by: Any
+) -> None:
+    from assignor.spark import schemas
+
+    commits = [{**PLACE, "group_id": "g", "committed": 5 + number} for number in range(committed)]
+    logs = [{**PLACE, "start_offset": 0, "end_offset": 9 + number} for number in range(ends)]
+    found = fleet(spark, [SPAN]).lag(
+        frame(spark, commits, schemas.COMMITTED), frame(spark, logs, schemas.END_OFFSETS), by=by
+    )
+
+    with pytest.raises(Exception, match=message):
+        found.collect()
+
+
+def test_rows_without_a_partition_or_an_offset_do_not_count(spark: SparkSession) -> None:
+    from assignor.spark import schemas
+
+    commit = {**PLACE, "group_id": "g", "committed": 5}
+    commits = [commit, {**commit, "committed": None}, {**commit, "committed": -1}]
+    commits += 2 * [{**commit, "group_id": None}, {**commit, "topic": None}]
+    log = {**PLACE, "start_offset": 0, "end_offset": 9}
+    logs = [log, *2 * [{**log, "partition": None}]]
+
+    [found] = (
+        fleet(spark, [])
+        .lag(frame(spark, commits, schemas.COMMITTED), frame(spark, logs, schemas.END_OFFSETS))
+        .collect()
+    )
+
+    assert ("g", "t", 1, 4) == (found["group_id"], found["topic"], found["partition"], found["lag"])
+
+
 def test_arguments_are_checked(spark: SparkSession) -> None:
     from assignor.spark import Fleet, schemas
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _PARTITION = (*KEYS, "topic", "partition")
+_PLACE = ("cluster", "topic", "partition")
 _MAX_PARTITION = 2**31 - 1
 _LAG = StructType([FLEET_LAG[name] for name in COMPUTED])
 
@@ -45,10 +46,25 @@ def _lag_of_partitions(current: DataFrame, committed: DataFrame, end_offsets: Da
         committed: The columns of `schemas.COMMITTED`.
         end_offsets: The columns of `schemas.END_OFFSETS`.
     """
-    positions = committed.where("committed >= 0").join(owners_of(current), list(_PARTITION), "full")
-    rows = positions.join(end_offsets, ["cluster", "topic", "partition"], "left")
+    commits = _once(committed.where("committed >= 0"), "committed", _PARTITION, ["committed"])
+    ends = _once(end_offsets, "end_offsets", _PLACE, ["end_offset", "start_offset"])
+    rows = commits.join(owners_of(current), list(_PARTITION), "full").join(ends, list(_PLACE), "left")
     lag = arrow_udf(_lag, _LAG)("committed", "start_offset", "end_offset")  # type: ignore[call-overload]  # Spark reads the kind from the hints
     return rows.select("*", lag.alias("found")).select("*", "found.*").select(*FLEET_LAG.fieldNames())
+
+
+def _once(table: DataFrame, name: str, keys: tuple[str, ...], values: list[str]) -> DataFrame:
+    """Return the rows that have all keys; the job fails if a key has several rows.
+
+    The joins that follow have the same keys, so the rows are shuffled once.
+    """
+    named = table.where(" and ".join(f"`{key}` is not null" for key in keys))
+    rows = named.groupBy(*keys).agg(F.count("*").alias("rows"), *(F.first(value).alias(value) for value in values))
+    texts = ", ".join(f"{key} %s" if key == "partition" else f"{key} '%s'" for key in keys)
+    message = F.format_string(f"{name}: {texts} has %s rows; one is allowed", *keys, "rows")
+    first, *others = values
+    checked = F.when(F.col("rows") > 1, F.raise_error(message)).otherwise(F.col(first))
+    return rows.select(*keys, checked.alias(first), *others)
 
 
 def _lag(committed: pa.Array, start: pa.Array, end: pa.Array) -> pa.Array:
