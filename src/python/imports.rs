@@ -6,6 +6,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::type_object::PyTypeCheck;
 use pyo3::types::PyType;
 
+import_exception!(assignor.errors, AssignorError);
 import_exception!(assignor.errors, IllegalArgumentError);
 import_exception!(assignor.errors, IllegalStateError);
 import_exception!(assignor.errors, InvalidPatternError);

@@ -55,9 +55,9 @@ def answers_of(fleet: Fleet) -> Answers:
     return {name: in_order(frame.toArrow().to_pylist()) for name, frame in answers.items()}
 
 
-def small(spark: SparkSession, members: Sequence[tuple[Any, ...]]) -> Fleet:
-    """Return a fleet of one topic and these members, without optional columns."""
-    topics = spark.createDataFrame([("c", "t", 3)], TOPICS)
+def small(spark: SparkSession, members: Sequence[tuple[Any, ...]], *others: tuple[Any, ...]) -> Fleet:
+    """Return a fleet of a topic, other topics and these members, without optional columns."""
+    topics = spark.createDataFrame([("c", "t", 3), *others], TOPICS)
     current = spark.createDataFrame(
         [("c", "g", "a", "t", 0, 3), ("c", "g", None, "t", 0, 1)],
         "cluster string, group_id string, member_id string, topic string, start int, count int",
@@ -71,6 +71,12 @@ WITHOUT_KEYS = [
     ("c", "g", None, ["t"]),
     (None, "g", "a", ["t"]),
 ]
+
+
+def with_invalid(spark: SparkSession) -> Fleet:
+    """Return a fleet of a valid group and two invalid ones, which are left out."""
+    members = [("c", "g", "a", ["t"]), *2 * [("c", "twice", "a", ["t"])], ("c", "topic", "a", ["t", "bad"])]
+    return small(spark, members, *2 * [("c", "bad", 1)]).leave_out_invalid()
 
 
 class _Terminal(io.StringIO):
@@ -128,6 +134,7 @@ def main(recording: str, answers: str) -> None:
         "session": type(spark).__module__,
         "tables": [in_order(table.to_pylist()) for table in tables],
         "without keys": answers_of(small(spark, WITHOUT_KEYS)),
+        "with invalid": answers_of(with_invalid(spark)),
         "progress": _progress(spark),
         "rejected": _rejected(spark),
         "failed": _failed(spark),

@@ -54,6 +54,17 @@ def test_rows_without_keys_are_reported_the_same(connect: dict[str, Any], spark:
     assert 3 == len(connect["without keys"]["problems"])
 
 
+def test_invalid_groups_are_left_out_and_reported_the_same(connect: dict[str, Any], spark: SparkSession) -> None:
+    found = connect["with invalid"]
+
+    assert connect_program.answers_of(connect_program.with_invalid(spark)) == found
+    for name in ("assign", "resolve", "balance"):
+        assert {"g"} == {row["group_id"] for row in found[name]}
+    problems = repr(found["problems"])
+    for reason in ("member 'a' is given twice", "topic 'bad': the topic is given twice", "the topic is given twice"):
+        assert reason in problems
+
+
 def test_progress_is_drawn(connect: dict[str, Any]) -> None:
     assert "sleeping" in connect["progress"]
     assert "/4 tasks" in connect["progress"]

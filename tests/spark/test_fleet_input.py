@@ -146,6 +146,42 @@ def test_an_error_of_a_worker_names_the_place_and_the_cause(
     assert message in str(raised.value)
 
 
+def test_the_other_groups_are_answered_without_invalid_ones(spark: SparkSession) -> None:
+    good = [{"group_id": f"good {number}", "member_id": "a", "topics": ["t"]} for number in range(20)]
+    bad: list[Row] = [
+        *2 * [{"group_id": "twice", "member_id": "a", "topics": ["t"]}],
+        {"group_id": "pattern", "member_id": "b", "pattern": "("},
+        {"group_id": "topic", "member_id": "c", "topics": ["t", "bad"]},
+    ]
+    topics, members = small(*good)
+    owned = [{"cluster": "c", "group_id": "good 3", "member_id": "a", "topic": "t", "start": 0, "count": 2}]
+    wrong = [{"cluster": "c", "group_id": "span", "member_id": "a", "topic": "t", "start": 2, "count": 0}]
+    alone = fleet(spark, topics, members, owned)
+    bad_topics = 2 * [{"cluster": "c", "topic": "bad", "partitions": 1}]
+    mixed = fleet(spark, topics + bad_topics, small(*good, *bad)[1], owned)
+    valid = mixed.leave_out_invalid()
+    scenario = Scenario("more").add_members(2)
+
+    for name, arguments in {"assign": (), "resolve": (), "balance": (), "moves": (), "what_if": (scenario,)}.items():
+        found = rows(getattr(valid, name)(*arguments))
+        assert rows(getattr(alone, name)(*arguments)) == found, name
+        assert found
+    with pytest.raises(Exception, match=r"cluster 'c', topic 'bad': the topic is given twice"):
+        mixed.assign().collect()
+    expected = {
+        ("topics", "bad"): "the topic is given twice",
+        ("group", "twice"): "group 'twice' of cluster 'c': member 'a' is given twice",
+        ("group", "pattern"): "group 'pattern' of cluster 'c': member 'b': java pattern '(', position 0: ",
+        ("group", "topic"): "group 'topic' of cluster 'c': topic 'bad': the topic is given twice",
+        ("group", "span"): "group 'span' of cluster 'c': member 'a': start 2 and count 0 of topic 't' are not a range ",
+    }
+    problems = rows(fleet(spark, topics + bad_topics, small(*good, *bad)[1], owned + wrong).problems())
+    assert sorted(expected) == sorted((row["table"], row["name"]) for row in problems)
+    for row in problems:
+        assert row["problem"].startswith(expected[row["table"], row["name"]])
+        assert ("c", 1) == (row["cluster"], row["rows"])
+
+
 def test_invalid_arguments_are_errors_before_any_job(spark: SparkSession) -> None:
     given = fleet(spark, *small({"member_id": "a"}))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any, Literal
 
 from assignor.dependencies import dependency
@@ -12,10 +13,10 @@ from assignor.scaling import read_max_members
 from assignor.spark import schemas
 from assignor.spark.fleet_balance import MAX_MESSAGE_BYTES, read_message_bytes, with_skew
 from assignor.spark.fleet_lag import lag_by
-from assignor.spark.fleet_problems import problems_of
+from assignor.spark.fleet_problems import INVALID, problems_of
 from assignor.spark.fleet_tables import read_members, read_table, read_topics, session_or_active, with_keys
 from assignor.spark.fleet_time_lag import time_lag_by
-from assignor.spark.group_rows import call_engine, clusters_row, group_rows
+from assignor.spark.group_rows import call_engine, clusters_row, group_rows, invalid_topics
 from assignor.spark.grouping import TEXT
 from assignor.spark.scenario import as_data
 from assignor.validation import check_name, read_bool, shown, wrong_type
@@ -66,8 +67,9 @@ class Fleet:
             mistyped column. This is checked before any job starts.
 
     Invalid rows are found when the job reads them. The job then fails with an error that names the cluster and the
-    group or topic. These rows are invalid: a duplicate member or topic, an invalid or unsupported pattern, a null in
-    a list of topics or patterns, a negative or null count, and racks for a different number of partitions.
+    group or topic; `leave_out_invalid` answers for the other groups, and `problems` lists all of them. These rows are
+    invalid: a duplicate member or topic, an invalid or unsupported pattern, a null in a list of topics or patterns, a
+    negative or null count, and racks for a different number of partitions.
 
     Example:
         >>> from assignor.spark import Fleet
@@ -93,6 +95,7 @@ class Fleet:
         self._current = None if current is None else read_table(current, schemas.ASSIGNMENTS, "current", ())[0]
         self._clusters = clusters_row(self._topics, topic_columns)
         self._snapshot: ClusterSnapshot | None = None
+        self._leaves_out_invalid = False
 
     @classmethod
     def from_recording(
@@ -197,6 +200,18 @@ class Fleet:
     def snapshot(self) -> ClusterSnapshot | None:
         """Snapshot of the live cluster that the fleet was read from; None for other fleets."""
         return self._snapshot
+
+    def leave_out_invalid(self) -> Fleet:
+        """Return a copy of this fleet whose methods leave out invalid groups, where one of them would end the job.
+
+        A group is invalid if one of its rows is, or if it subscribes to an invalid topic. It has no row in the answers
+        that read the invalid row. `problems` has the reason, so check it, too: an answer that lacks groups looks
+        complete, which is why this is not the default. `lag` and `lag_in_time` fail as before, and so does a group that
+        is valid but too large.
+        """
+        fleet = copy(self)
+        fleet._leaves_out_invalid = True
+        return fleet
 
     def resolve(self) -> DataFrame:
         """Return the topics that each member subscribes to: a row per member, with the columns of `schemas.RESOLVED`.
@@ -335,8 +350,10 @@ class Fleet:
         """Return the lag of the groups; owners are those in `current`. `docs/lag.md` explains the special cases.
 
         Args:
-            committed: The columns of `schemas.COMMITTED`, with one row per group and partition.
-            end_offsets: The columns of `schemas.END_OFFSETS`, with one row per partition.
+            committed: The columns of `schemas.COMMITTED`, with one row per group and partition. The job fails if a
+                partition of a group has several offsets.
+            end_offsets: The columns of `schemas.END_OFFSETS`, with one row per partition. The job fails if a partition
+                has several rows.
             by: `"partition"` returns a row for each partition with a committed offset or an owner, `"member"` and
                 `"group"` the sums of a member's or group's partitions.
 
@@ -380,17 +397,18 @@ class Fleet:
         return time_lag_by(self._owned("lag_in_time()"), committed, end_offsets, by, window_ms)
 
     def problems(self) -> DataFrame:
-        """Return problems: rows that lack a key, parts of a cluster that were not read, groups that are not computed.
+        """Return problems: rows without a key, invalid topics and groups, groups that are not computed, unread parts.
 
-        A key is the cluster, the group id, the member id or the topic of a row.
+        A key is the cluster, the group id, the member id or the topic of a row. An invalid group has a row with one of
+        its reasons. Text that is not UTF-8 ends the job, and so does a group that needs more memory than there is.
 
         Returns:
             The columns of `schemas.PROBLEMS`; no rows if there is no problem.
         """
-        reasons = None
-        if self._names_assignors:
-            reasons = self._call("problems", with_keys(StructType([StructField(TEXT, StringType())])))
-        return problems_of(self._topics, self._members, self._current, self._snapshot, reasons)
+        answer = with_keys(StructType([StructField(TEXT, StringType())]))
+        reasons = self._call("problems", answer, with_current=self._current is not None)
+        invalid = invalid_topics(self._clusters, INVALID)
+        return problems_of(self._topics, self._members, self._current, self._snapshot, invalid, reasons)
 
     def _owned(self, method: str) -> DataFrame:
         if self._current is None:
@@ -407,7 +425,10 @@ class Fleet:
     ) -> DataFrame:
         with_current = with_current or (self._names_assignors and method in _METHODS_OF_PLANS)
         current = self._current if with_current else None
-        left_out = () if method == "migrate" else schemas.MIGRATION_COLUMNS
+        left_out = () if method in ("migrate", "problems") else schemas.MIGRATION_COLUMNS
         names = [name for name in self._member_columns if name not in left_out]
         rows, columns = group_rows(self._members, names, current)
-        return call_engine(rows, columns, self._clusters, method, answer, *arguments, **options)
+        lenient = self._leaves_out_invalid or method == "problems"
+        return call_engine(
+            rows, columns, self._clusters, method, answer, *arguments, leave_out_invalid=lenient, **options
+        )

@@ -1,4 +1,4 @@
-"""Problems of a fleet: rows that lack a key, parts of a cluster that were not read, groups that are not computed."""
+"""Problems of a fleet: rows without a key, invalid topics and groups, parts of a cluster that were not read."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from assignor.spark.schemas import PROBLEMS
 
 with dependency("pyspark"):
     from pyspark.sql import functions as F
+    from pyspark.sql.types import StringType, StructField, StructType
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -17,12 +18,17 @@ if TYPE_CHECKING:
     from assignor.cluster.snapshot import ClusterSnapshot
 
 
+INVALID = StructType([StructField(name, StringType()) for name in ("cluster", "topic", "reason")])
+"""Invalid topics, with the reasons."""
+
+
 def problems_of(
     topics: DataFrame,
     members: DataFrame,
     current: DataFrame | None,
     snapshot: ClusterSnapshot | None,
-    reasons: DataFrame | None,
+    invalid: DataFrame,
+    reasons: DataFrame,
 ) -> DataFrame:
     """Return problems, with the columns of `schemas.PROBLEMS`.
 
@@ -31,7 +37,8 @@ def problems_of(
         members: Its members.
         current: The partitions that they own, or None.
         snapshot: The cluster that the fleet was read from, or None.
-        reasons: Why groups are not computed: the keys and a text; None if all groups are computed.
+        invalid: Invalid topics, with the columns `INVALID`.
+        reasons: Why groups are invalid or not computed: the keys and a text.
     """
     tables = {"topics": (topics, ("topic",)), "members": (members, ("group_id", "member_id"))}
     if current is not None:
@@ -42,16 +49,9 @@ def problems_of(
         guessed = [("member", snapshot.cluster, each.group_id, each.reason, 1) for each in snapshot.guessed]
         rows = members.sparkSession.createDataFrame([*unread, *guessed], PROBLEMS)
         problems.append(rows.groupBy("table", "cluster", "name", "problem").agg(F.sum("rows").alias("rows")))
-    if reasons is not None:
-        problems.append(
-            reasons.select(
-                F.lit("group").alias("table"),
-                "cluster",
-                F.col("group_id").alias("name"),
-                F.col(TEXT).alias("problem"),
-                F.lit(1).cast("bigint").alias("rows"),
-            )
-        )
+    for table, frame, name, reason in (("topics", invalid, "topic", "reason"), ("group", reasons, "group_id", TEXT)):
+        columns = (F.lit(table).alias("table"), "cluster", F.col(name).alias("name"), F.col(reason).alias("problem"))
+        problems.append(frame.select(*columns, F.lit(1).cast("bigint").alias("rows")))
     first, *others = problems
     for other in others:
         first = first.unionByName(other)

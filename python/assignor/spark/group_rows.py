@@ -90,6 +90,7 @@ def call_engine(
     method: str,
     answer: StructType,
     *arguments: Any,
+    leave_out_invalid: bool = False,
     **options: Any,
 ) -> DataFrame:
     """Call a method of the engine for each group.
@@ -101,6 +102,7 @@ def call_engine(
         method: Name of the method of `Clusters`.
         answer: The keys and the columns of its result.
         *arguments: Arguments of the method after the groups.
+        leave_out_invalid: Answer for the other groups if a group or topic is invalid, instead of failing.
         **options: Its arguments by name.
 
     Returns:
@@ -112,13 +114,34 @@ def call_engine(
     all_clusters = clusters.scalar()
     known = F.when(is_first, all_clusters).otherwise(F.slice(all_clusters, 1, 0))
     asked = rows.select(*columns, known.alias("clusters"))
-    return _mapped(asked, _answers(method, arguments, options), answer)
+    return _mapped(asked, _answers(method, arguments, options, leave_out_invalid), answer)
+
+
+def invalid_topics(clusters: DataFrame, answer: StructType) -> DataFrame:
+    """Return cluster, name and reason of each invalid topic, as the columns of `answer`.
+
+    Args:
+        clusters: Result of `clusters_row`.
+        answer: Three columns of texts.
+    """
+
+    def found(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, list[pa.RecordBatch]]]:
+        from assignor import _core
+
+        for batch in batches:
+            if batch.num_rows:  # one, with all clusters
+                known = _core.Clusters(batch["clusters"].take(pa.array([0])), leave_out_invalid=True)
+                rows = [dict(zip(answer.fieldNames(), row, strict=True)) for row in known.invalid_topics()]
+                schema = pa.schema([(name, pa.string()) for name in answer.fieldNames()])
+                yield batch.num_rows, [pa.RecordBatch.from_pylist(rows, schema)]
+
+    return _mapped(clusters, found, answer)
 
 
 _Function = Callable[[Iterator[pa.RecordBatch]], Iterator[tuple[int, list[pa.RecordBatch]]]]
 
 
-def _answers(method: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> _Function:
+def _answers(method: str, arguments: tuple[Any, ...], options: dict[str, Any], leave_out_invalid: bool) -> _Function:
     """Return the function that computes the answers of all rows of a Spark partition."""
 
     def answers(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, list[pa.RecordBatch]]]:
@@ -131,7 +154,8 @@ def _answers(method: str, arguments: tuple[Any, ...], options: dict[str, Any]) -
             for batch in batches:
                 if known is None and batch.num_rows:
                     # A copy: Spark 4.1 leaves out the offsets of texts in a batch without any, which Arrow needs.
-                    known = _core.Clusters(batch["clusters"].take(pa.array([0])))
+                    clusters = batch["clusters"].take(pa.array([0]))
+                    known = _core.Clusters(clusters, leave_out_invalid=leave_out_invalid)
                 yield batch.drop_columns("clusters")
 
         for count, groups in groups_of(rows()):

@@ -55,7 +55,8 @@ def answer_rows(groups: pa.StructArray, columns: Iterable[ArrowArray]) -> Iterat
 
     Args:
         groups: The groups.
-        columns: Columns that together have an answer per group: a struct, a list of structs, or a list of texts.
+        columns: Columns that together have an answer per group: a struct, a list of structs, or a list of texts. A
+            group whose answer is null has no row.
     """
     start = 0
     for column in map(pa.array, columns):
@@ -64,6 +65,9 @@ def answer_rows(groups: pa.StructArray, columns: Iterable[ArrowArray]) -> Iterat
         if pa.types.is_list(column.type):
             keys = [key.take(column.value_parent_indices()) for key in keys]
             column = column.flatten()
+        elif column.null_count:
+            there = column.is_valid()
+            keys, column = [key.filter(there) for key in keys], column.filter(there)
         if pa.types.is_struct(column.type):
             names, values = [field.name for field in column.type], column.flatten()
         else:

@@ -306,7 +306,7 @@ PROBLEMS = StructType(
         StructField("rows", LongType()),
     ]
 )
-"""Rows that lack a key, parts of a cluster that could not be read, and groups that are not computed.
+"""Rows that lack a key, invalid topics and groups, groups that are not computed, and unread parts of a cluster.
 
 `name` is that of the topic or group, if known.
 """

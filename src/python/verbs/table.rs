@@ -270,7 +270,8 @@ impl Column {
         format!("{}{}", self.within, self.name)
     }
 
-    fn push_null(&mut self) {
+    /// Add a null.
+    pub(crate) fn push_null(&mut self) {
         match &mut self.data {
             Data::Text(builder) => builder.append_null(),
             Data::Boolean(builder) => builder.append_null(),

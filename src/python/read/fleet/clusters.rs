@@ -1,18 +1,19 @@
 //! Reader of the topics of a fleet's clusters, and the topics that patterns match in each cluster.
 
+use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::{Array, ArrayRef, Float64Array, Int32Array, StructArray};
 use pyo3::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::arrays::{field, floats, lists, numbers, optional, rows, texts};
 use crate::cancellation;
 use crate::error::{MatchError, PatternError};
 use crate::fleet::{Cluster, Patterns};
-use crate::group::{NameTable, Names, Partitions, Racks, Topics};
+use crate::group::{Names, Partitions, Racks, Topics};
 use crate::matching::catalog::is_matchable;
 use crate::matching::dialect::Dialect;
 use crate::matching::pattern::Pattern;
@@ -27,8 +28,13 @@ pub(crate) struct ClusterColumn {
     by_name: FxHashMap<String, Cluster>,
     /// Cluster without topics, for groups whose cluster is not in `by_name`.
     empty: Cluster,
+    /// Invalid topics by cluster; None if an invalid row is an error.
+    invalid: Option<FxHashMap<String, InvalidTopics>>,
     patterns: Mutex<KnownPatterns>,
 }
+
+/// Invalid topics of a cluster, with the reasons. Only groups that subscribe to them are invalid, too.
+pub(crate) type InvalidTopics = BTreeMap<String, String>;
 
 #[derive(Default)]
 struct KnownPatterns {
@@ -40,14 +46,16 @@ struct KnownPatterns {
 
 impl ClusterColumn {
     /// Read a column with one list of structs of cluster and topics; topics are structs of topic,
-    /// partitions, racks, topic_id and weights; the last three are optional.
-    pub(crate) fn read(given: &ArrayRef) -> PyResult<Self> {
+    /// partitions, racks, topic_id and weights; the last three are optional. An invalid topic is an error unless invalid rows
+    /// are left out.
+    pub(crate) fn read(given: &ArrayRef, leave_out_invalid: bool) -> PyResult<Self> {
         let given = lists(given, "clusters")?;
         let all = rows(&given.items, "clusters")?;
         let names = texts(&field(&all, "cluster", "clusters")?, "cluster")?;
         let topics = lists(&field(&all, "topics", "clusters")?, "topics")?;
         let columns = TopicColumns::read(&rows(&topics.items, "topics")?)?;
         let mut clusters = FxHashMap::default();
+        let mut invalid = leave_out_invalid.then(FxHashMap::default);
         for row in (0..given.len()).flat_map(|row| given.get(row).unwrap_or_default()) {
             let Some(name) = names.get(row) else {
                 return Err(IllegalArgumentError::new_err("clusters: a cluster has no name"));
@@ -55,9 +63,30 @@ impl ClusterColumn {
             let Entry::Vacant(entry) = clusters.entry(name.to_owned()) else {
                 return Err(IllegalArgumentError::new_err(format!("cluster '{name}' is given twice")));
             };
-            entry.insert(columns.cluster(name, topics.get(row).unwrap_or_default())?);
+            let of_cluster = invalid.as_mut().map(|invalid| invalid.entry(name.to_owned()).or_default());
+            entry.insert(columns.cluster(name, topics.get(row).unwrap_or_default(), of_cluster)?);
         }
-        Ok(Self { by_name: clusters, empty: Cluster::default(), patterns: Mutex::default() })
+        Ok(Self { by_name: clusters, empty: Cluster::default(), invalid, patterns: Mutex::default() })
+    }
+
+    /// Return true if invalid topics and groups are left out.
+    pub(crate) fn leaves_out_invalid(&self) -> bool {
+        self.invalid.is_some()
+    }
+
+    /// Return the invalid topics of a cluster, if it has any.
+    pub(crate) fn invalid_topics(&self, cluster: &str) -> Option<&InvalidTopics> {
+        self.invalid.as_ref()?.get(cluster).filter(|topics| !topics.is_empty())
+    }
+
+    /// Return the cluster, name and reason of all invalid topics, in the order of their names.
+    pub(crate) fn all_invalid_topics(&self) -> Vec<(String, String, String)> {
+        let of_clusters = self.invalid.iter().flatten();
+        let mut found: Vec<_> = of_clusters
+            .flat_map(|(cluster, topics)| topics.iter().map(|(name, why)| (cluster.clone(), name.clone(), why.clone())))
+            .collect();
+        found.sort_unstable();
+        found
     }
 
     /// Return the cluster with this name.
@@ -178,34 +207,46 @@ impl TopicColumns {
         })
     }
 
-    /// Read the topics of a cluster from its rows.
-    fn cluster(&self, cluster: &str, rows: Range<usize>) -> PyResult<Cluster> {
+    /// Read the topics of a cluster from its rows. Without `invalid`, an invalid topic is an error; else it is added there.
+    fn cluster(&self, cluster: &str, rows: Range<usize>, mut invalid: Option<&mut InvalidTopics>) -> PyResult<Cluster> {
         let (mut names, mut partitions) = (Names::default(), Vec::with_capacity(rows.len()));
         let (mut ids, mut by_id) = (Vec::new(), FxHashMap::default());
         let (mut known, mut weights) = (Racks::default(), Vec::new());
+        let mut seen = FxHashSet::default();
+        let mut report = |name: &str, reason: String| match &mut invalid {
+            None => Err(wrong(cluster, name, &reason)),
+            Some(invalid) => {
+                invalid.entry(name.to_owned()).or_insert(reason);
+                Ok(())
+            }
+        };
         for row in rows {
             let Some(name) = self.names.get(row) else {
                 return Err(IllegalArgumentError::new_err(format!("cluster '{cluster}': a topic has no name")));
             };
-            partitions.push(self.partitions(row, &mut known).map_err(|reason| wrong(cluster, name, &reason))?);
+            if !seen.insert(name) {
+                report(name, "the topic is given twice".to_owned())?;
+                continue;
+            }
+            let of_topic = self.partitions(row, &mut known);
+            let of_topic = of_topic.or_else(|reason| report(name, reason).map(|()| Partitions::counted(0)))?;
             if let Some(texts) = &self.ids {
                 let text = texts.get(row);
-                let id = text.map(topic_id).transpose().map_err(|reason| wrong(cluster, name, &reason))?;
-                let other = id.and_then(|id| by_id.insert(id, name)).filter(|other| *other != name);
-                if let (Some(other), Some(text)) = (other, text) {
-                    let reason = format!("topic '{other}' has the same topic_id '{text}'");
-                    return Err(wrong(cluster, name, &reason));
+                let id = text.map(topic_id).transpose();
+                let id = id.or_else(|reason| report(name, reason).map(|()| None))?;
+                if let (Some(other), Some(text)) = (id.and_then(|id| by_id.insert(id, name)), text) {
+                    for (name, other) in [(name, other), (other, name)] {
+                        report(name, format!("topic '{other}' has the same topic_id '{text}'"))?;
+                    }
                 }
                 ids.push(id);
             }
             if let Some(columns) = &self.weights {
-                let count = partitions.last().map_or(0, |partitions: &Partitions| partitions.ids.len());
-                weights.push(weights_of(columns, row, count).map_err(|reason| wrong(cluster, name, &reason))?);
+                let of_row = weights_of(columns, row, of_topic.ids.len());
+                weights.push(of_row.or_else(|reason| report(name, reason).map(|()| None))?);
             }
+            partitions.push(of_topic);
             names.push(name);
-        }
-        if let Some(twice) = NameTable::first_duplicate(&names) {
-            return Err(wrong(cluster, names.get(twice), "the topic is given twice"));
         }
         let (topics, order) = Topics::sorted(names, partitions, known);
         if let Some(order) = order {

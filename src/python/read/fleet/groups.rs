@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::arrays::{field, lists, numbers, optional, rows, text_lists, texts};
-use super::clusters::ClusterColumn;
+use super::clusters::{ClusterColumn, InvalidTopics};
 use crate::assign::GroupProtocol;
 use crate::fleet::{
     AssignorNames, Cluster, GroupFacts, MemberFacts, NotComputed, OwnedSpan, Roster, RosterMember, RosterSubscription,
@@ -103,6 +103,7 @@ impl GroupColumn {
             row,
             cluster_name: cluster.unwrap_or_default(),
             cluster: clusters.get(cluster.unwrap_or_default()),
+            invalid_topics: clusters.invalid_topics(cluster.unwrap_or_default()),
             group_id: group_id.unwrap_or_default(),
             roster: Roster::default(),
             not_computed: None,
@@ -273,6 +274,8 @@ pub(crate) struct GroupRow<'a> {
     pub(crate) cluster_name: &'a str,
     /// Cluster.
     pub(crate) cluster: &'a Cluster,
+    /// Its invalid topics, if it has any.
+    pub(crate) invalid_topics: Option<&'a InvalidTopics>,
     /// Group id.
     pub(crate) group_id: &'a str,
     /// Members.

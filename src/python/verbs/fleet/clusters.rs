@@ -12,14 +12,14 @@ use super::columns::{
 use crate::assign::{Assignor, GroupProtocol, Options, assign, check_size};
 use crate::cancellation;
 use crate::fleet::{
-    BrokerRules, Judged, NotComputed, OwnedSpan, TooManyPartitions, balance, check_owners, current_balance,
-    current_plan, moves, scale, starting_plan,
+    BrokerRules, Judged, NotComputed, Outcome, OwnedSpan, Scenario, TooManyPartitions, balance, check_owners,
+    current_balance, current_plan, moves, scale, starting_plan,
 };
 use crate::group::{Group, NameTable};
 use crate::memory;
 use crate::plan::Plan;
 use crate::python::error::group_error;
-use crate::python::imports::IllegalArgumentError;
+use crate::python::imports::{AssignorError, IllegalArgumentError, OutOfMemoryError};
 use crate::python::interrupt::waiting;
 use crate::python::objects::arrow_capsules::ArrowArray;
 use crate::python::read::fleet::clusters::ClusterColumn;
@@ -34,9 +34,15 @@ pub(crate) struct PyClusters(Arc<ClusterColumn>);
 #[pymethods]
 impl PyClusters {
     #[new]
-    fn new(py: Python<'_>, clusters: ArrowArray) -> PyResult<Self> {
+    #[pyo3(signature = (clusters, *, leave_out_invalid = false))]
+    fn new(py: Python<'_>, clusters: ArrowArray, leave_out_invalid: bool) -> PyResult<Self> {
         let clusters = clusters.array().clone();
-        waiting(py, move || ClusterColumn::read(&clusters))?.map(|clusters| Self(Arc::new(clusters)))
+        let read = waiting(py, move || ClusterColumn::read(&clusters, leave_out_invalid))?;
+        read.map(|clusters| Self(Arc::new(clusters)))
+    }
+
+    fn invalid_topics(&self) -> Vec<(String, String, String)> {
+        self.0.all_invalid_topics()
     }
 
     #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
@@ -76,7 +82,8 @@ impl PyClusters {
     fn current_balance(&self, py: Python<'_>, groups: ArrowArray, column_bytes: usize) -> PyResult<Vec<ArrowArray>> {
         self.each(py, &groups, column_bytes, BALANCE, |_, read, column| {
             let subscribed = group_of(read)?;
-            let plan = current_plan(&read.roster, read.cluster, &read.current()?);
+            let plan = current_plan(&read.roster, read.cluster, &owned_of(read)?);
+            check_topics(read, plan.group())?;
             let found = current_balance(&plan, &subscribed, read.group_id, read.roster.computed);
             let found = found.with_weights(&plan, read.cluster.weights(plan.group()).as_ref());
             push_balance(&mut column.fields(), &found, read, &read.roster, None).map_err(|full| too_large(read, &full))
@@ -85,9 +92,16 @@ impl PyClusters {
 
     #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
     fn problems(&self, py: Python<'_>, groups: ArrowArray, column_bytes: usize) -> PyResult<Vec<ArrowArray>> {
-        self.each(py, &groups, column_bytes, PROBLEMS, |_, read, column| {
-            let reason = not_computed(read)?;
-            push_problems(column, reason.as_ref()).map_err(|full| too_large(read, &full))
+        let answer = |_: &ClusterColumn, read: &GroupRow<'_>, column: &mut Column| {
+            // Some other answers do not read all of it.
+            owned_of(read)?;
+            read.facts().map_err(Failure::OfGroup)?;
+            let reason = not_computed(read)?.map(|reason| reason.to_string());
+            push_problems(column, reason).map_err(|full| too_large(read, &full))
+        };
+        self.each_or(py, &groups, column_bytes, PROBLEMS, answer, |column, error| {
+            let reason = Python::try_attach(|py| error.value(py).to_string());
+            push_problems(column, reason).map_err(|full| IllegalArgumentError::new_err(full.to_string()))
         })
     }
 
@@ -95,7 +109,7 @@ impl PyClusters {
     fn moves(&self, py: Python<'_>, groups: ArrowArray, column_bytes: usize) -> PyResult<Vec<ArrowArray>> {
         self.each(py, &groups, column_bytes, MOVES, |_, read, column| {
             let plan = plan_of(read)?;
-            let current = read.current()?;
+            let current = owned_of(read)?;
             let found = plan.as_ref().map(|plan| moves(&current, plan)).unwrap_or_default();
             push_moves(column, &found).map_err(|full| too_large(read, &full))
         })
@@ -112,11 +126,13 @@ impl PyClusters {
         let scenarios = Arc::new(scenarios::read(scenarios)?);
         self.each(py, &groups, column_bytes, OUTCOMES, move |clusters, read, column| {
             let plan = starting_plan_of(read)?;
-            let patterns = clusters.patterns(read.cluster_name);
-            for scenario in scenarios.iter().filter(|scenario| scenario.concerns(read)) {
-                let outcome = scenario.scenario.play(read.cluster, read.group_id, &read.roster, &plan, &patterns);
-                let outcome = outcome.map_err(|reason| too_many(read, &scenario.scenario.name, reason))?;
-                push_outcome(column, &scenario.scenario.name, &outcome, read).map_err(|full| too_large(read, &full))?;
+            let asked = scenarios.iter().filter(|scenario| scenario.concerns(read));
+            // All outcomes before the first one is added, because an invalid group has none.
+            let outcomes: Vec<_> = asked
+                .map(|scenario| Ok((&scenario.scenario.name, outcome_of(&scenario.scenario, clusters, read, &plan)?)))
+                .collect::<Result<_, Failure>>()?;
+            for (name, outcome) in outcomes {
+                push_outcome(column, name, &outcome, read).map_err(|full| too_large(read, &full))?;
             }
             column.end_list();
             Ok(())
@@ -135,7 +151,7 @@ impl PyClusters {
             group_of(read)?;
             let roster = &read.roster;
             let most = max_members.map_or(roster.members.len(), |most| most as usize);
-            let found = scale(roster, read.cluster, read.group_id, most, &read.current()?);
+            let found = scale(roster, read.cluster, read.group_id, most, &owned_of(read)?);
             for row in found.map_err(|error| group_error(error, &format!("{}: ", read.name())))? {
                 push_scale(column, &row).map_err(|full| too_large(read, &full))?;
             }
@@ -163,9 +179,7 @@ impl PyClusters {
             if !scenario.concerns(read) {
                 return push_assignment(column, None, None).map_err(|full| too_large(read, &full));
             }
-            let patterns = clusters.patterns(read.cluster_name);
-            let outcome = scenario.scenario.play(read.cluster, read.group_id, &read.roster, &plan, &patterns);
-            let outcome = outcome.map_err(|reason| too_many(read, &scenario.scenario.name, reason))?;
+            let outcome = outcome_of(&scenario.scenario, clusters, read, &plan)?;
             // The plan can be that of the owned partitions, which does not have the layout of range.
             push_assignment(column, outcome.computed.map(|_| &*outcome.plan), None)
                 .map_err(|full| too_large(read, &full))
@@ -183,12 +197,12 @@ impl PyClusters {
     ) -> PyResult<Vec<ArrowArray>> {
         let rules = Arc::new(read_rules(rules)?);
         self.each(py, &groups, column_bytes, MIGRATIONS, move |clusters, read, column| {
-            let owned = read.current()?;
+            let owned = owned_of(read)?;
             let is_known = !read.roster.members.is_empty() || (owned.is_empty() && read.unnamed_members == 0);
             if read.has_group_id() && is_known && read.is_classic() {
                 group_of(read)?;
                 let today = if later { Some(starting_plan_of(read)?) } else { None };
-                let facts = read.facts()?;
+                let facts = read.facts().map_err(Failure::OfGroup)?;
                 let judged = Judged {
                     cluster: read.cluster,
                     group_id: read.group_id,
@@ -226,15 +240,46 @@ fn too_many(read: &GroupRow<'_>, scenario: &str, reason: TooManyPartitions) -> P
     }
 }
 
+/// Why a group has no answer.
+enum Failure {
+    /// A row of the group, or of a topic of it, is invalid.
+    OfGroup(PyErr),
+    /// The group is valid, but there is no answer for it.
+    OfAnswer(PyErr),
+}
+
+impl From<PyErr> for Failure {
+    fn from(error: PyErr) -> Self {
+        Self::OfAnswer(error)
+    }
+}
+
 impl PyClusters {
-    /// Return columns that together have one result per group; each column has a limited size.
+    /// Return columns that together have one result per group; each column has a limited size. The result of an invalid group is
+    /// null if such groups are left out.
     fn each(
         &self,
         py: Python<'_>,
         groups: &ArrowArray,
         column_bytes: usize,
+        declared: Declared,
+        answer: impl Fn(&ClusterColumn, &GroupRow<'_>, &mut Column) -> Result<(), Failure> + Clone + Send + 'static,
+    ) -> PyResult<Vec<ArrowArray>> {
+        self.each_or(py, groups, column_bytes, declared, answer, |column, _| {
+            column.push_null();
+            Ok(())
+        })
+    }
+
+    /// Return columns as `each` does, with the result of `invalid` for invalid groups if such groups are left out.
+    fn each_or(
+        &self,
+        py: Python<'_>,
+        groups: &ArrowArray,
+        column_bytes: usize,
         (name, kind): Declared,
-        answer: impl Fn(&ClusterColumn, &GroupRow<'_>, &mut Column) -> PyResult<()> + Clone + Send + 'static,
+        answer: impl Fn(&ClusterColumn, &GroupRow<'_>, &mut Column) -> Result<(), Failure> + Clone + Send + 'static,
+        invalid: impl Fn(&mut Column, &PyErr) -> PyResult<()> + Clone + Send + 'static,
     ) -> PyResult<Vec<ArrowArray>> {
         let (groups, clusters) = (groups.array().clone(), Arc::clone(&self.0));
         let found = waiting(py, move || {
@@ -243,7 +288,14 @@ impl PyClusters {
             let (mut full, mut column): (Vec<ArrayRef>, _) = (Vec::new(), new());
             for row in 0..groups.len() {
                 cancellation::check();
-                answer(&clusters, &groups.group(row, &clusters)?, &mut column)?;
+                let read = groups.group(row, &clusters).map_err(Failure::OfGroup);
+                match read.and_then(|read| answer(&clusters, &read, &mut column)) {
+                    Err(Failure::OfGroup(error)) if clusters.leaves_out_invalid() && is_of_input(&error) => {
+                        invalid(&mut column, &error)?;
+                    }
+                    Err(Failure::OfGroup(error) | Failure::OfAnswer(error)) => return Err(error),
+                    Ok(()) => {}
+                }
                 if column.bytes() >= column_bytes {
                     full.push(std::mem::replace(&mut column, new()).finish());
                 }
@@ -255,15 +307,51 @@ impl PyClusters {
     }
 }
 
-/// Return the group, whose members must be distinct.
-fn group_of(read: &GroupRow<'_>) -> PyResult<Arc<Group>> {
+/// Return true for an error about the input, which is not one of memory or of a signal.
+fn is_of_input(error: &PyErr) -> bool {
+    let is_of_input =
+        |py: Python<'_>| error.is_instance_of::<AssignorError>(py) && !error.is_instance_of::<OutOfMemoryError>(py);
+    Python::try_attach(is_of_input).unwrap_or(false)
+}
+
+/// Return the group, whose members must be distinct, and whose topics must be valid.
+fn group_of(read: &GroupRow<'_>) -> Result<Arc<Group>, Failure> {
     check_owned(read)?;
     let group = read.roster.group(read.cluster, None, &read.roster.owned);
+    check_topics(read, &group)?;
     if let Some(twice) = NameTable::first_duplicate(group.members()) {
         let id = group.members().get(twice);
-        return Err(IllegalArgumentError::new_err(format!("{}: member '{id}' is given twice", read.name())));
+        return Err(Failure::OfGroup(read.wrong(&format!("member '{id}' is given twice"))));
     }
     Ok(group)
+}
+
+/// Check that the topics of a group are valid.
+fn check_topics(read: &GroupRow<'_>, group: &Group) -> Result<(), Failure> {
+    let Some(invalid) = read.invalid_topics else { return Ok(()) };
+    let mut found = group.topics().names().iter().filter_map(|name| Some((name, invalid.get(name)?)));
+    found
+        .next()
+        .map_or(Ok(()), |(name, reason)| Err(Failure::OfGroup(read.wrong(&format!("topic '{name}': {reason}")))))
+}
+
+/// Return the current assignment of the group.
+fn owned_of<'a>(read: &GroupRow<'a>) -> Result<Vec<OwnedSpan<'a>>, Failure> {
+    read.current().map_err(Failure::OfGroup)
+}
+
+/// Return the outcome of a scenario, which may add topics.
+fn outcome_of<'a>(
+    scenario: &Scenario,
+    clusters: &ClusterColumn,
+    read: &GroupRow<'a>,
+    plan: &Arc<Plan>,
+) -> Result<Outcome<'a>, Failure> {
+    let patterns = clusters.patterns(read.cluster_name);
+    let outcome = scenario.play(read.cluster, read.group_id, &read.roster, plan, &patterns);
+    let outcome = outcome.map_err(|reason| too_many(read, &scenario.name, reason))?;
+    check_topics(read, outcome.plan.group())?;
+    Ok(outcome)
 }
 
 /// Memory for an owned partition: its topic, its id, and room for the lists to grow.
@@ -290,7 +378,7 @@ fn check_owned(read: &GroupRow<'_>) -> PyResult<()> {
 }
 
 /// Return the plan from which a scenario starts.
-fn starting_plan_of(read: &GroupRow<'_>) -> PyResult<Arc<Plan>> {
+fn starting_plan_of(read: &GroupRow<'_>) -> Result<Arc<Plan>, Failure> {
     let (group, plan) = group_and_plan(read)?;
     if plan.is_none() {
         check_owners(&group).map_err(|error| group_error(error, &format!("{}: ", read.name())))?;
@@ -299,7 +387,7 @@ fn starting_plan_of(read: &GroupRow<'_>) -> PyResult<Arc<Plan>> {
 }
 
 /// Return the reason why the group has no computed plan, if it has none.
-fn not_computed(read: &GroupRow<'_>) -> PyResult<Option<NotComputed>> {
+fn not_computed(read: &GroupRow<'_>) -> Result<Option<NotComputed>, Failure> {
     let group = group_of(read)?;
     let assignor = read.roster.computed.filter(|assignor| *assignor == Assignor::ServerSimple);
     // Only the assignor of share groups may have no answer.
@@ -309,11 +397,11 @@ fn not_computed(read: &GroupRow<'_>) -> PyResult<Option<NotComputed>> {
 }
 
 /// Return the plan of the group; None if the group has no computed plan (`problems` has the reasons).
-fn plan_of(read: &GroupRow<'_>) -> PyResult<Option<Plan>> {
+fn plan_of(read: &GroupRow<'_>) -> Result<Option<Plan>, Failure> {
     Ok(group_and_plan(read)?.1)
 }
 
-fn group_and_plan(read: &GroupRow<'_>) -> PyResult<(Arc<Group>, Option<Plan>)> {
+fn group_and_plan(read: &GroupRow<'_>) -> Result<(Arc<Group>, Option<Plan>), Failure> {
     let group = group_of(read)?;
     // A group without members has no assignor; its plan is empty.
     let assignor = read.roster.computed.or(read.roster.members.is_empty().then(Assignor::default));
@@ -325,7 +413,7 @@ fn group_and_plan(read: &GroupRow<'_>) -> PyResult<(Arc<Group>, Option<Plan>)> {
     Ok((group, Some(plan)))
 }
 
-/// Return the error for a result that is larger than a column can be.
-fn too_large(read: &GroupRow<'_>, full: &ColumnFull) -> PyErr {
-    read.wrong(&format!("{full}: the result of one group must fit in one row"))
+/// Return the failure for a result that is larger than a column can be.
+fn too_large(read: &GroupRow<'_>, full: &ColumnFull) -> Failure {
+    Failure::OfAnswer(read.wrong(&format!("{full}: the result of one group must fit in one row")))
 }

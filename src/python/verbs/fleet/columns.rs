@@ -2,8 +2,8 @@
 
 use crate::assign::Assignor;
 use crate::fleet::{
-    Blocker, BrokerRules, ClientCount, GroupBalance, Migration, Move, NotComputed, Outcome, PatternChange, Placement,
-    Roster, ScaledGroup, balance,
+    Blocker, BrokerRules, ClientCount, GroupBalance, Migration, Move, Outcome, PatternChange, Placement, Roster,
+    ScaledGroup, balance,
 };
 use crate::group::{Group, java_order};
 use crate::plan::{Plan, Span, WeightedBalance};
@@ -302,8 +302,8 @@ fn int32(number: impl TryInto<i32>) -> i32 {
 }
 
 /// Add the reason why a group has no computed plan, if it has none.
-pub(crate) fn push_problems(column: &mut Column, reason: Option<&NotComputed>) -> Result<(), ColumnFull> {
-    column.add(Texts(reason.map(ToString::to_string)))
+pub(crate) fn push_problems(column: &mut Column, reason: Option<String>) -> Result<(), ColumnFull> {
+    column.add(Texts(reason))
 }
 
 /// Add the moved partitions of a group.
