@@ -126,11 +126,9 @@ def invalid_topics(clusters: DataFrame, answer: StructType) -> DataFrame:
     """
 
     def found(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, list[pa.RecordBatch]]]:
-        from assignor import _core
-
         for batch in batches:
             if batch.num_rows:  # one, with all clusters
-                known = _core.Clusters(batch["clusters"].take(pa.array([0])), leave_out_invalid=True)
+                known = _clusters_of(batch, leave_out_invalid=True)
                 rows = [dict(zip(answer.fieldNames(), row, strict=True)) for row in known.invalid_topics()]
                 schema = pa.schema([(name, pa.string()) for name in answer.fieldNames()])
                 yield batch.num_rows, [pa.RecordBatch.from_pylist(rows, schema)]
@@ -145,23 +143,27 @@ def _answers(method: str, arguments: tuple[Any, ...], options: dict[str, Any], l
     """Return the function that computes the answers of all rows of a Spark partition."""
 
     def answers(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, list[pa.RecordBatch]]]:
-        from assignor import _core
-
         known: Any = None
 
         def rows() -> Iterator[pa.RecordBatch]:
             nonlocal known
             for batch in batches:
                 if known is None and batch.num_rows:
-                    # A copy: Spark 4.1 leaves out the offsets of texts in a batch without any, which Arrow needs.
-                    clusters = batch["clusters"].take(pa.array([0]))
-                    known = _core.Clusters(clusters, leave_out_invalid=leave_out_invalid)
+                    known = _clusters_of(batch, leave_out_invalid=leave_out_invalid)
                 yield batch.drop_columns("clusters")
 
         for count, groups in groups_of(rows()):
             yield count, list(answer_rows(groups, getattr(known, method)(groups, *arguments, **options)))
 
     return answers
+
+
+def _clusters_of(batch: pa.RecordBatch, *, leave_out_invalid: bool) -> Any:
+    """Return the clusters in the first row of a batch, with their topics, as the engine reads them."""
+    from assignor import _core
+
+    # A copy: Spark 4.1 leaves out the offsets of texts in a batch without any, which Arrow needs.
+    return _core.Clusters(batch["clusters"].take(pa.array([0])), leave_out_invalid=leave_out_invalid)
 
 
 def _mapped(frame: DataFrame, function: _Function, schema: StructType) -> DataFrame:
