@@ -461,8 +461,9 @@ class Clusters:
 
     Each method returns columns that together have one row per group. A new column starts when the current one has
     `column_bytes` bytes of text. An invalid topic or group is an error; with `leave_out_invalid`, the row of an invalid
-    group is null, and in `problems` it has the reason. `invalid_topics` then returns cluster, name and reason of all
-    invalid topics.
+    group is null, and in `problems` it has the reasons. `invalid_topics` then returns cluster, name and reason of all
+    invalid topics. Rows of members, of owned partitions and of topics may have a text `unreadable`, which makes them
+    invalid and is the reason.
     """
 
     def __new__(cls, clusters: ArrowArray, *, leave_out_invalid: bool = False) -> Clusters: ...

@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
+use thiserror::Error;
 
 use crate::cancellation;
 use crate::error::MatchError;
@@ -80,6 +81,34 @@ impl Cluster {
     }
 }
 
+/// Why a step of a scenario does not change a topic.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum NoChange {
+    /// The topic that should grow does not exist.
+    #[error("topic '{0}' does not exist, so it does not grow")]
+    NoTopic(String),
+    /// The topic has more partitions than it should grow to.
+    #[error("topic '{topic}' has {now} partitions and cannot shrink to {count}")]
+    Smaller {
+        /// The name of the topic.
+        topic: String,
+        /// Its number of partitions.
+        now: u64,
+        /// The number that it should have.
+        count: u64,
+    },
+    /// The topic that should be added exists.
+    #[error("topic '{topic}' exists with {now} partitions, so it is not added with {count}")]
+    Exists {
+        /// The name of the topic.
+        topic: String,
+        /// Its number of partitions.
+        now: u64,
+        /// The number that it should have.
+        count: u64,
+    },
+}
+
 /// Changes of a cluster's topics in a scenario.
 #[derive(Debug, Clone)]
 pub struct Changed {
@@ -103,18 +132,32 @@ impl Changed {
         self.counts.values_mut().for_each(|count| *count = count.saturating_mul(factor));
     }
 
-    /// Increase the number of partitions of a topic to `count`; a missing topic, or one with more partitions, does not change.
-    pub fn grow(&mut self, cluster: &Cluster, topic: &str, count: u32) {
-        if let Some(now) = self.count(cluster, topic) {
-            self.counts.insert(topic.to_owned(), now.max(u64::from(count)));
+    /// Increase the number of partitions of a topic to `count`.
+    ///
+    /// # Errors
+    /// The topic does not exist, or has more partitions. Nothing changes.
+    pub fn grow(&mut self, cluster: &Cluster, topic: &str, count: u32) -> Result<(), NoChange> {
+        let now = self.count(cluster, topic).ok_or_else(|| NoChange::NoTopic(topic.to_owned()))?;
+        let count = u64::from(count);
+        if count < now {
+            return Err(NoChange::Smaller { topic: topic.to_owned(), now, count });
         }
+        self.counts.insert(topic.to_owned(), count);
+        Ok(())
     }
 
-    /// Add a topic, unless a topic with that name exists.
-    pub fn add(&mut self, cluster: &Cluster, topic: &str, count: u32) {
-        if self.count(cluster, topic).is_none() {
-            self.counts.insert(topic.to_owned(), u64::from(count));
+    /// Add a topic.
+    ///
+    /// # Errors
+    /// The topic exists, with another number of partitions. Nothing changes.
+    pub fn add(&mut self, cluster: &Cluster, topic: &str, count: u32) -> Result<(), NoChange> {
+        let count = u64::from(count);
+        match self.count(cluster, topic) {
+            Some(now) if now != count => return Err(NoChange::Exists { topic: topic.to_owned(), now, count }),
+            Some(_) => {}
+            None => drop(self.counts.insert(topic.to_owned(), count)),
         }
+        Ok(())
     }
 
     /// Return the topics that do not exist in the cluster without the changes.

@@ -23,13 +23,13 @@ mod scenario;
 
 pub use assignor::{AssignorNames, NotComputed, assignor_of};
 pub use balance::{GroupBalance, balance, current_balance};
-pub use cluster::{Changed, Cluster};
+pub use cluster::{Changed, Cluster, NoChange};
 pub use current::current_plan;
 pub use migration::{
     Blocker, BrokerRules, ClientCount, GroupFacts, Judged, LaterMoves, MemberFacts, Migration, Verdict,
 };
 pub use moves::{Move, moves};
-pub use owned::{OwnedSpan, owned_spans, reads_owned};
+pub use owned::{OwnedSpan, given_twice, owned_spans, reads_owned};
 pub use pattern_meaning::{PatternChange, Patterns};
 pub use placement::Placement;
 pub use rebalance::{Rebalanced, rebalance, starting_plan};

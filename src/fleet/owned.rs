@@ -24,6 +24,26 @@ impl OwnedSpan<'_> {
     }
 }
 
+/// Return the spans that a member has more than once, by member, topic and id.
+#[must_use]
+pub fn given_twice<'a>(owned: &[OwnedSpan<'a>]) -> Vec<OwnedSpan<'a>> {
+    let mut sorted = owned.to_vec();
+    sorted.sort_unstable_by_key(|span| (span.member, span.topic, span.start));
+    let (mut found, mut last): (Vec<OwnedSpan<'a>>, Option<OwnedSpan<'a>>) = (Vec::new(), None);
+    for span in sorted {
+        let known = last.filter(|last| (last.member, last.topic) == (span.member, span.topic));
+        let known_end = known.map_or(i64::from(span.start), |known| known.end());
+        let count = known_end.min(span.end()) - i64::from(span.start);
+        if count > 0 {
+            found.push(OwnedSpan { count: count as i32, ..span });
+        }
+        if known.is_none() || span.end() > known_end {
+            last = Some(span);
+        }
+    }
+    found
+}
+
 /// Return true if the assignor starts from the owned partitions of the members.
 #[must_use]
 pub fn reads_owned(assignor: Assignor) -> bool {

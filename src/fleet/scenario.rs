@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use super::cluster::{Changed, Cluster};
+use super::cluster::{Changed, Cluster, NoChange};
 use super::membership::{NewIds, add_members, remove_members};
 use super::owned::owned_spans;
 use super::pattern_meaning::{Matching, PatternChange, Patterns};
@@ -26,7 +26,7 @@ pub enum Step {
     RemoveMembers(u32),
     /// Multiply the number of partitions of each topic.
     MultiplyPartitions(u32),
-    /// Increase the number of partitions of a topic; a topic that has more does not change.
+    /// Increase the number of partitions of a topic.
     GrowPartitions(String, u32),
     /// Put the members on racks in turn, in Kafka's order.
     SetRacks(Vec<String>),
@@ -61,6 +61,8 @@ pub struct Outcome<'a> {
     pub moved: i64,
     /// The topics that members gain and lose because a switch of the group protocol changes what their patterns mean.
     pub pattern_changes: Vec<PatternChange>,
+    /// Why steps did not change a topic.
+    pub problems: Vec<String>,
     /// The members of the group after the last step.
     pub roster: Roster<'a>,
     /// The assignor after the last step; None if the group or one of its rebalances cannot be computed.
@@ -94,6 +96,7 @@ struct SimulatedGroup<'a, 'r> {
     protocol: GroupProtocol,
     changed: Changed,
     pattern_changes: Vec<PatternChange>,
+    problems: Vec<String>,
     plan: Arc<Plan>,
     rebalances: u64,
     moved: i64,
@@ -125,6 +128,7 @@ impl Scenario {
             roster,
             changed: Changed::default(),
             pattern_changes: Vec::new(),
+            problems: Vec::new(),
             plan: Arc::clone(plan),
             rebalances: 0,
             moved: 0,
@@ -139,6 +143,7 @@ impl Scenario {
             rebalances: simulated.rebalances,
             moved: simulated.moved,
             pattern_changes: simulated.pattern_changes,
+            problems: simulated.problems,
             computed: simulated.roster.computed.filter(|_| simulated.is_computed),
             roster: simulated.roster,
         })
@@ -164,7 +169,8 @@ impl SimulatedGroup<'_, '_> {
                 self.rebalance_if_topics_changed(false)?;
             }
             Step::GrowPartitions(topic, count) => {
-                self.changed.grow(self.cluster, topic, *count);
+                let change = self.changed.grow(self.cluster, topic, *count);
+                self.note(change);
                 self.rebalance_if_topics_changed(false)?;
             }
             Step::SetRacks(racks) => {
@@ -175,7 +181,8 @@ impl SimulatedGroup<'_, '_> {
                 self.rebalance_if(!racks.is_empty());
             }
             Step::AddTopic(topic, count) => {
-                self.changed.add(self.cluster, topic, *count);
+                let change = self.changed.add(self.cluster, topic, *count);
+                self.note(change);
                 let in_use = self.roster.in_use();
                 let mut any = false;
                 for (subscription, in_use) in self.roster.subscriptions.iter_mut().zip(in_use) {
@@ -206,6 +213,11 @@ impl SimulatedGroup<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Note why a step did not change a topic.
+    fn note(&mut self, change: Result<(), NoChange>) {
+        self.problems.extend(change.err().map(|problem| problem.to_string()));
     }
 
     /// Match the patterns of the members as the group protocol matches them, if it changes.

@@ -46,10 +46,10 @@ def outcome(group: Group, name: str, steps: Sequence[tuple[Any, ...]]) -> Row:
     """Return the answer of `what_if` for a scenario."""
     after = play(group, steps)
     if group.members and not after.is_computed:
-        found: Row = {"rebalances": None, "moved": None, "pattern_changes": after.pattern_changes}
+        found: Row = {"rebalances": None, "moved": None, **after.notes}
         return {"scenario": name, **found, **balance_of(after, None, None, {})}
     balance = balance_of(after, after.assigned, after.assignor, claimed(after, after.before))
-    found = {"rebalances": after.rebalances, "moved": after.moved, "pattern_changes": after.pattern_changes}
+    found = {"rebalances": after.rebalances, "moved": after.moved, **after.notes}
     return {"scenario": name, **found, **balance}
 
 
@@ -72,6 +72,7 @@ class SimulatedGroup(Group):
         is_known: False after a rebalance of a group that Kafka has no assignor for.
         protocol: The group protocol.
         pattern_changes: The topics gained and lost because a switch of the protocol changes what patterns mean.
+        problems: Why steps did not change a topic.
     """
 
     assigned: Assigned = field(default_factory=dict)
@@ -82,6 +83,12 @@ class SimulatedGroup(Group):
     is_known: bool = True
     protocol: str = "classic"
     pattern_changes: list[Row] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def notes(self) -> Row:
+        """The columns of an outcome that explain it."""
+        return {"pattern_changes": self.pattern_changes, "problems": self.problems}
 
     @property
     def is_computed(self) -> bool:
@@ -166,6 +173,10 @@ def multiply_partitions(group: SimulatedGroup, factor: int) -> None:
 
 def grow_partitions(group: SimulatedGroup, topic: str, count: int) -> None:
     """Increase the number of partitions of a topic, if it exists and has fewer."""
+    if topic not in group.topics:
+        group.problems.append(f"topic '{topic}' does not exist, so it does not grow")
+    elif count < (now := group.topics[topic].partitions):
+        group.problems.append(f"topic '{topic}' has {now} partitions and cannot shrink to {count}")
     change_topics(group, {topic: max(count, group.topics[topic].partitions)} if topic in group.topics else {})
 
 
@@ -186,6 +197,8 @@ def add_topic(group: SimulatedGroup, topic: str, count: int) -> None:
             return member
         return member._replace(topics=member.topics | {topic}, is_subscribed=True)
 
+    if topic in group.topics and count != (now := group.topics[topic].partitions):
+        group.problems.append(f"topic '{topic}' exists with {now} partitions, so it is not added with {count}")
     before, group.members = group.members, [subscribed(member) for member in group.members]
     change_topics(group, {} if topic in group.topics else {topic: count}, is_changed=before != group.members)
 

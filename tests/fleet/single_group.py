@@ -338,3 +338,16 @@ def runs_of(ids: Iterable[int]) -> list[tuple[int, int]]:
         else:
             found.append((id, 1))
     return found
+
+
+def has_problem(group: Group) -> bool:
+    """Return True if a group is not computed, or if `current` has a partition of a member twice."""
+    if group.members and not group.assignor:
+        return True
+    keys = ("member_id", "topic", "start", "count")
+    spans = [tuple(run[key] for key in keys) for run in group.row["current"] if None not in run.values()]
+    is_named = None not in (group.row["cluster"], group.row["group_id"])
+    return is_named and any(
+        one[:2] == other[:2] and one[2] < other[2] + other[3] and other[2] < one[2] + one[3]
+        for one, other in itertools.combinations(spans, 2)
+    )

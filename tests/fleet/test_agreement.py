@@ -44,7 +44,7 @@ def differences(fleet: Fleet) -> list[tuple[str, Any, Any]]:
         if verb != "moves" or all((run["count"] or 0) < MOST for row in fleet.groups for run in row["current"]):
             found.append((verb, ask(fleet, verb).answer, [expected(group) for group in alone]))
     reasons = ask(fleet, "problems").answer
-    found.append(("problems", list(map(bool, reasons)), [bool(each.members and not each.assignor) for each in alone]))
+    found.append(("problems", list(map(bool, reasons)), list(map(single_group.has_problem, alone))))
     scenarios = [
         [(name, steps) for name, ids, steps in fleet.scenarios if ids is None or row["group_id"] in ids]
         for row in fleet.groups

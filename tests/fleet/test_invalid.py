@@ -9,7 +9,9 @@ import pytest
 
 from assignor import _core, errors
 from assignor.migration import BrokerSettings
-from tests.fleet.columns import Row, answer, cluster, clusters, group, groups, member, without_weights
+from tests.fleet.columns import CURRENT as CURRENT_ROWS
+from tests.fleet.columns import MEMBERS, Row, answer, cluster, clusters, group, groups, member, without_weights
+from tests.fleet.columns import TOPICS as TOPIC_ROWS
 
 CURRENT = [("a", "t", 0, 3)]
 VALID = [
@@ -88,6 +90,85 @@ def test_problems_have_the_reason_of_each_invalid_group() -> None:
     assert "assignor 'stream' of group_protocol 'classic' is not supported" in found[3][0]
     for [reason], (id, (_, expected)) in zip(found[4:], INVALID.items(), strict=True):
         assert reason.startswith(f"group '{id}' of cluster 'c': {expected}")
+
+
+def test_problems_have_each_reason_of_a_group() -> None:
+    asked = group(
+        *(member("a", "t"), member("a", "bad"), member("a", "u"), member("b", pattern="("), member("c", pattern=")")),
+        *({"member_id": "d", "topics": [None]}, member("e", "t", assignor="stream")),
+        current=[("a", "t", -1, 2), ("f", "t", 0, 0), ("g", "t", 0, 1)],
+    )
+
+    [found] = answers("problems", TOPICS, [asked])
+
+    expected = [
+        "member 'a' is given twice",
+        "member 'a': start -1 and count 2 of topic 't' are not a range of partition ids",
+        "member 'b': java pattern '(', position 0: ",
+        "member 'c': java pattern ')', position 0: ",
+        "member 'd': a subscribed topic is null",
+        "member 'f': start 0 and count 0 of topic 't' are not a range of partition ids",
+        "topic 'bad': the topic is given twice",
+    ]
+    *others, unsupported = sorted(found, key=lambda reason: not reason.startswith("group"))
+    assert "assignor 'stream' of group_protocol 'classic' is not supported" in unsupported
+    assert len(expected) == len(others)
+    for reason, text in zip(others, expected, strict=True):
+        assert reason.startswith(f"group 'g' of cluster 'c': {text}")
+
+
+def test_partitions_that_a_member_owns_twice_are_a_problem_and_count_once() -> None:
+    runs = [("a", "t", 0, 3), ("a", "t", 1, 1), ("a", "t", 2, 3), ("a", "t", 5, 1), ("b", "t", 0, 3), ("a", "u", 0, 1)]
+    asked = group(member("a", "t", "u"), current=runs)
+
+    [found] = answers("problems", GOOD, [asked])
+
+    assert [
+        f"group 'g' of cluster 'c': member 'a': current has partitions {first} to {last} of topic 't' twice"
+        for first, last in ((1, 1), (2, 2))
+    ] == found
+    # 0 to 4 of topic t, whose first three member b has, too, and one of topic u; t has 5 partitions.
+    assert 6 == answers("current_balance", GOOD, [asked])[0]["partitions"]
+    assert [] == answers("problems", GOOD, [group(member("a", "t"), current=[("a", "t", 0, 3), ("a", "t", 3, 2)])])[0]
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_a_pattern_that_reaches_an_invalid_topic_after_the_switch_has_no_answer(later: bool) -> None:
+    # librdkafka does not match internal topics, and the broker does.
+    internal = cluster({"__consumer_offsets": 3})["topics"]
+    known = {"cluster": "c", "topics": [*GOOD["topics"], *internal]}
+    asked = group(member("a", "^t.*", "^__.*", dialect="librdkafka"))
+    rules = BrokerSettings().rules()
+
+    [[found]] = answers("migrate", known, [asked], rules, later=later)
+    assert [["__consumer_offsets"]] == [change["gained"] for change in found["pattern_changes"]]
+    invalid = {"cluster": "c", "topics": [*known["topics"], *internal]}
+    assert [None] == answers("migrate", invalid, [asked], rules, later=later)
+    assert [None] != answers("assign", invalid, [asked])
+
+
+def test_rows_that_cannot_be_read_have_their_reason() -> None:
+    kind = pa.struct([*MEMBERS, ("unreadable", pa.string())])
+    owner = pa.struct([*CURRENT_ROWS, ("unreadable", pa.string())])
+    members = [{"member_id": "a", "topics": ["t"], "unreadable": "why"}, {"member_id": "b", "topics": ["t"]}]
+    current = [{"member_id": "c", "topic": "t", "start": 0, "count": 1, "unreadable": "too"}]
+    rows = [{"cluster": "c", "group_id": "g", "members": members, "current": current}]
+    types = [("cluster", pa.string()), ("group_id", pa.string())]
+    asked = pa.array(rows, pa.struct([*types, ("members", pa.list_(kind)), ("current", pa.list_(owner))]))
+    topic = pa.struct([*TOPIC_ROWS, ("unreadable", pa.string())])
+    known = pa.array(
+        [[{"cluster": "c", "topics": [{"topic": "t", "partitions": 1}, {"topic": "u", "unreadable": "u"}]}]],
+        pa.list_(pa.struct([("cluster", pa.string()), ("topics", pa.list_(topic))])),
+    )
+    lenient = _core.Clusters(known, leave_out_invalid=True)
+
+    assert [("c", "u", "partitions must be 0 or more, not null"), ("c", "u", "u")] == lenient.invalid_topics()
+    [found] = map(pa.array, lenient.problems(asked))
+    prefix = "group 'g' of cluster 'c': member"
+    assert [[f"{prefix} 'a': why", f"{prefix} 'c': too"]] == found.to_pylist()
+    assert [None] == pa.array(lenient.assign(asked)[0]).to_pylist()
+    with pytest.raises(errors.IllegalArgumentError, match=r"cluster 'c', topic 'u': u$"):
+        _core.Clusters(known)
 
 
 TWICE = f"has the same topic_id '{22 * 'A'}'"

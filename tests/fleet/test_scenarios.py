@@ -57,6 +57,34 @@ def test_no_step_exceeds_the_number_of_partitions_that_the_assignor_supports(
     assert ("IllegalArgumentError", reason) == found
 
 
+def test_a_step_that_changes_no_topic_is_a_problem_of_the_outcome() -> None:
+    topics = {"t": 4, "u": 2}
+    steps = {
+        "missing": ([("grow_partitions", "x", 9)], ["topic 'x' does not exist, so it does not grow"]),
+        "smaller": ([("grow_partitions", "t", 3)], ["topic 't' has 4 partitions and cannot shrink to 3"]),
+        "after": (
+            [("multiply_partitions", 2), ("grow_partitions", "t", 6)],
+            ["topic 't' has 8 partitions and cannot shrink to 6"],
+        ),
+        "exists": ([("add_topic", "u", 3)], ["topic 'u' exists with 2 partitions, so it is not added with 3"]),
+        "both": (
+            [("grow_partitions", "t", 1), ("grow_partitions", "x", 1)],
+            ["topic 't' has 4 partitions and cannot shrink to 1", "topic 'x' does not exist, so it does not grow"],
+        ),
+        "same": ([("grow_partitions", "t", 4), ("add_topic", "u", 2)], []),
+        "added": ([("add_topic", "x", 1), ("grow_partitions", "x", 9)], []),
+        "larger": ([("grow_partitions", "t", 5)], []),
+        "other": ([("add_members", 1)], []),
+    }
+    scenarios = [(name, None, given) for name, (given, _) in steps.items()]
+
+    found = outcome_of("what_if", clusters(cluster(topics)), groups(group(member("a", "t"))), scenarios)
+
+    assert {name: problems for name, (_, problems) in steps.items()} == {
+        outcome["scenario"]: outcome["problems"] for outcome in found.answer[0]
+    }
+
+
 def test_an_unknown_step_is_rejected() -> None:
     found = outcome_of("what_if", clusters(TOPICS), groups(PAIR), [("s", None, [("explode", 1)])])
 

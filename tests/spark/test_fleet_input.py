@@ -12,7 +12,7 @@ from assignor.spark import Scenario
 from tests.spark.fleet_rows import Row, fleet, rows, small
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Column, SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -180,6 +180,84 @@ def test_the_other_groups_are_answered_without_invalid_ones(spark: SparkSession)
     for row in problems:
         assert row["problem"].startswith(expected[row["table"], row["name"]])
         assert ("c", 1) == (row["cluster"], row["rows"])
+
+
+def test_bytes_that_are_not_utf_8_spoil_only_their_groups(spark: SparkSession) -> None:
+    from pyspark.sql import functions as F
+
+    from assignor.spark import Fleet
+
+    # Each # becomes a byte that no UTF-8 has.
+    given = [
+        ("good", "a", ["t"], "r"),
+        ("topic", "b", ["t", "u#"], "r"),
+        ("rack", "c", ["t"], "r#"),
+        ("g#", "d", ["t"], "r"),
+        ("member", "e#", ["t"], "r"),
+        ("member", "f", ["u"], "r"),
+        ("pattern", "h", None, "r"),
+        ("bad", "i", ["v#"], "r"),
+    ]
+    schema = "group_id string, member_id string, topics array<string>, rack string"
+
+    def raw(text: Column) -> Column:
+        return F.call_function("string", F.unhex(F.replace(F.hex(text), F.lit("23"), F.lit("FF"))))
+
+    members = spark.createDataFrame(given, schema).select(
+        F.lit("c").alias("cluster"),
+        *(raw(F.col(name)).alias(name) for name in ("group_id", "member_id", "rack")),
+        F.transform("topics", raw).alias("topics"),
+        F.when(F.col("topics").isNull(), raw(F.lit("t#"))).alias("pattern"),
+    )
+    rows_of_topics = [("t", 3, [["r"]] * 3), ("u", 2, None), ("v#", 1, None), ("w", 1, [["r#"]])]
+    topics = spark.createDataFrame(rows_of_topics, "topic string, partitions int, racks array<array<string>>").select(
+        F.lit("c").alias("cluster"),
+        raw(F.col("topic")).alias("topic"),
+        "partitions",
+        F.transform("racks", lambda racks: F.transform(racks, raw)).alias("racks"),
+    )
+    mixed = Fleet(topics, members)
+
+    found = {(row["table"], row["name"]): row["problem"] for row in rows(mixed.problems())}
+
+    wrong = "text that is not UTF-8:"
+    assert {
+        ("topics", r"v\xff"): rf"topic: {wrong} 'v\xff'",
+        ("topics", "w"): rf"racks: {wrong} 'r\xff'",
+        ("group", "topic"): rf"group 'topic' of cluster 'c': member 'b': topics: {wrong} 'u\xff'",
+        ("group", "rack"): rf"group 'rack' of cluster 'c': member 'c': rack: {wrong} 'r\xff'",
+        ("group", r"g\xff"): rf"group 'g\xff' of cluster 'c': member 'd': group_id: {wrong} 'g\xff'",
+        ("group", "member"): rf"group 'member' of cluster 'c': member 'e\xff': member_id: {wrong} 'e\xff'",
+        ("group", "pattern"): rf"group 'pattern' of cluster 'c': member 'h': pattern: {wrong} 't\xff'",
+        ("group", "bad"): rf"group 'bad' of cluster 'c': member 'i': topics: {wrong} 'v\xff'",
+    } == found
+    expected = {"cluster": "c", "group_id": "good", "member_id": "a", "topic": "t", "start": 0, "count": 3}
+    assert [expected] == rows(mixed.leave_out_invalid().assign())
+    with pytest.raises(Exception, match=rf"cluster 'c', topic '(v\\xff|w)': .*{wrong}"):
+        mixed.assign().collect()
+    with pytest.raises(Exception, match=rf"group '.*' of cluster 'c': member '.*': .*{wrong}"):
+        Fleet(topics.where("topic in ('t', 'u')"), members).assign().collect()
+
+
+def test_groups_that_a_scenario_names_and_the_fleet_lacks_have_a_row(spark: SparkSession) -> None:
+    given = fleet(spark, *small({"group_id": "g", "member_id": "a", "topics": ["t"]}))
+    scenarios = [
+        Scenario("one", {"g", "x", "it's"}).add_members(1),
+        Scenario("all").grow_partitions({"nowhere": 3}),
+        Scenario("none", {"x"}),
+    ]
+
+    found = {(row["scenario"], row["cluster"], row["group_id"]): row for row in rows(given.what_if(scenarios))}
+
+    assert {
+        ("one", "c", "g"): [],
+        ("one", None, "x"): ["the fleet has no members of group 'x'"],
+        ("one", None, "it's"): ["the fleet has no members of group 'it's'"],
+        ("all", "c", "g"): ["topic 'nowhere' does not exist, so it does not grow"],
+        ("none", None, "x"): ["the fleet has no members of group 'x'"],
+    } == {key: row["problems"] for key, row in found.items()}
+    missing = found["none", None, "x"]
+    assert {"scenario", "group_id", "problems"} == {name for name, value in missing.items() if value is not None}
 
 
 def test_invalid_arguments_are_errors_before_any_job(spark: SparkSession) -> None:

@@ -218,3 +218,22 @@ def test_arguments_of_lag_in_time_are_checked(spark: SparkSession) -> None:
         of_fleet.lag_in_time(*empty, window_ms=0)
     with pytest.raises(IllegalArgumentError, match=r"^lag_in_time\(\) needs the owned partitions"):
         Fleet(of_fleet.topics, of_fleet.members).lag_in_time(*empty)
+
+
+@pytest.mark.parametrize("by", ["partition", "group"])
+@pytest.mark.parametrize("other", [{"at": 20, "end_offset": 9}, {"at": 10}, {"at": 30}])
+def test_several_end_offsets_of_a_partition_at_a_time_are_an_error(spark: SparkSession, by: Any, other: Row) -> None:
+    from assignor.spark import schemas
+
+    end = {"cluster": "c", "topic": "t", "partition": 1, "at": 10, "start_offset": 0, "end_offset": 8}
+    later = {**end, "at": 20}
+    ends = frame(spark, [end, later, {**end, "partition": 0}, {**end, **other}], schemas.TIMED_END_OFFSETS)
+    commits = frame(spark, [], schemas.TIMED_COMMITTED)
+    asked = fleet(spark, [SPAN]).lag_in_time(commits, ends, by=by)
+
+    if other["at"] < 30:
+        reason = rf"end_offsets: cluster 'c', topic 't', partition 1 has several rows at {other['at']}; one is allowed"
+        with pytest.raises(Exception, match=reason):
+            asked.collect()
+    else:
+        assert asked.collect()

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from assignor import _core
 from assignor.errors import IllegalStateError
-from assignor.spark.grouping import NO_TEXTS, NULL_TEXT, SEPARATOR, answer_rows, groups_of
+from assignor.spark.grouping import NO_TEXTS, NULL_TEXT, SEPARATOR, answer_rows, grouped, rows_of
 from assignor.spark.packing import BUCKET, complete_runs, packed, packed_schema
+from assignor.spark.unreadable import with_reasons
 from tests.fleet.columns import CURRENT, clusters, groups
 from tests.fleet.columns import cluster as a_cluster
 
@@ -131,9 +132,9 @@ def test_batches_that_end_anywhere_give_the_same_groups(
     owned = batches([row for row in rows if row["is_owned"]], owned_sizes, OWNED)
     assert len(rows) == sum(count for part in (members, owned) for count, _ in packed(iter(part), limit))
     sent = blobs(members, owned, sizes=blob_sizes, limit=limit)
-    for count, column in groups_of(iter(sent), 1 + limit % 4):
+    for count, rows_of_blobs in rows_of(iter(sent), 1 + limit % 4):
         counted += count
-        for group in column.to_pylist():
+        for group in grouped(rows_of_blobs).to_pylist():
             key = (group["cluster"], group["group_id"])
             assert key not in found
             found[key] = (sorted(map(repr, group["members"])), sorted(map(repr, group["current"])))
@@ -149,7 +150,7 @@ def test_a_column_of_groups_ends_with_the_bucket_that_reaches_the_limit() -> Non
     ]
 
     def sizes(limit: int) -> list[int]:
-        columns = [column for _, column in groups_of(iter(blobs(batches(rows, []))), limit)]
+        columns = [grouped(found) for _, found in rows_of(iter(blobs(batches(rows, []))), limit)]
         return [sum(len(group["members"]) for group in column.to_pylist()) for column in columns]
 
     assert [3] * 10 == sizes(1)
@@ -168,7 +169,7 @@ def test_blobs_that_are_not_sorted_are_an_error(sizes: list[int]) -> None:
     sent = [batch for start in [0, *sizes] for batch in whole.slice(start, sizes[0] if sizes else 3).to_batches()]
 
     with pytest.raises(IllegalStateError, match=r"^Spark did not sort the rows"):
-        list(groups_of(iter(sent)))
+        list(rows_of(iter(sent)))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 12])
@@ -198,9 +199,9 @@ def test_the_blobs_of_a_bucket_store_each_distinct_text_once() -> None:
 def test_columns_that_are_missing_stay_missing() -> None:
     rows: list[Row] = [{"cluster": "c", "group_id": "g", "run": 1, "member_id": "a"}]
 
-    [(_, column)] = groups_of(iter(blobs(batches(rows, [], ["cluster", "group_id", "member_id", "run"]))))
+    [(_, found)] = rows_of(iter(blobs(batches(rows, [], ["cluster", "group_id", "member_id", "run"]))))
 
-    assert [{"cluster": "c", "group_id": "g", "members": [{"member_id": "a"}]}] == column.to_pylist()
+    assert [{"cluster": "c", "group_id": "g", "members": [{"member_id": "a"}]}] == grouped(found).to_pylist()
 
 
 def test_names_that_are_not_utf8_reach_the_engine() -> None:
@@ -208,10 +209,18 @@ def test_names_that_are_not_utf8_reach_the_engine() -> None:
     texts = pa.StringArray.from_buffers(1, pa.py_buffer(b"\0\0\0\0\3\0\0\0"), pa.py_buffer(b"t\xff\xfd"))
     batch = batch.set_column(3, "topics", texts).select(MEMBERS)
 
-    [(_, column)] = groups_of(iter(blobs([batch])))
+    [(_, found)] = rows_of(iter(blobs([batch])))
 
+    known = _core.Clusters(clusters(a_cluster({"t": 1})))
     with pytest.raises(ValueError, match=r"^topics: text that is not UTF-8: 't"):
-        _core.Clusters(clusters(a_cluster({"t": 1}))).assign(column)
+        known.assign(grouped(found))
+    readable = with_reasons(found)
+    assert readable is not None
+    with pytest.raises(
+        ValueError, match=r"^group 'g' of cluster 'c': member 'a': topics: text that is not UTF-8: 't\\xff"
+    ):
+        known.assign(grouped(readable))
+    assert with_reasons(readable) is None
 
 
 @pytest.mark.parametrize("column_bytes", [1, 1 << 27])

@@ -260,6 +260,9 @@ def _print_text(outcomes: list[dict[str, Any]]) -> None:
         cells = [number.rjust(size) for number, size in zip(numbers, widths[1:], strict=True)]
         print_line("  ".join([first.ljust(widths[0]), *cells]))
     for outcome in outcomes[1:]:
+        for problem in outcome["problems"]:
+            print_line()
+            print_line(f"{outcome['scenario']}: {problem}")
         _print_pattern_changes(outcome)
         _print_changes(outcome)
 

@@ -16,6 +16,7 @@ from assignor.spark.fleet_lag import lag_by
 from assignor.spark.fleet_problems import INVALID, problems_of
 from assignor.spark.fleet_tables import read_members, read_table, read_topics, session_or_active, with_keys
 from assignor.spark.fleet_time_lag import time_lag_by
+from assignor.spark.fleet_what_if import with_missing_groups
 from assignor.spark.group_rows import call_engine, clusters_row, group_rows, invalid_topics
 from assignor.spark.grouping import TEXT
 from assignor.spark.scenario import as_data
@@ -286,7 +287,9 @@ class Fleet:
         Returns:
             A row per scenario and group: the keys, `schemas.OUTCOME`, and `schemas.BALANCE_WITH_SKEW` of the final
             assignment. `pattern_changes` has the topics that members gain and lose because a step switches the group
-            protocol, which changes what their patterns mean (see `Scenario.use`).
+            protocol, which changes what their patterns mean (see `Scenario.use`). `problems` says why steps change
+            nothing: a topic that does not exist or would shrink, or a group of the scenario that has no members in any
+            cluster, whose row has no cluster and no balance.
 
         Raises:
             WrongTypeError: `scenarios` is not a Scenario or an iterable of them.
@@ -295,7 +298,8 @@ class Fleet:
         limit, data = read_message_bytes(max_message_bytes), as_data(scenarios)
         answer = StructType([*schemas.OUTCOME.fields, *schemas.BALANCE.fields, *schemas.WEIGHTED.fields])
         found = self._call("what_if", with_keys(answer), data)
-        return with_skew(found, answer, limit, has_weights=self._has_weights)
+        found = with_skew(found, answer, limit, has_weights=self._has_weights)
+        return with_missing_groups(found, data, self._members)
 
     def scale(self, max_members: int | None = None) -> DataFrame:
         """Return each group with 1, 2, 3, ... members: load, idle members, and the partitions that move from today.
@@ -399,8 +403,10 @@ class Fleet:
     def problems(self) -> DataFrame:
         """Return problems: rows without a key, invalid topics and groups, groups that are not computed, unread parts.
 
-        A key is the cluster, the group id, the member id or the topic of a row. An invalid group has a row with one of
-        its reasons. Text that is not UTF-8 ends the job, and so does a group that needs more memory than there is.
+        A key is the cluster, the group id, the member id or the topic of a row. An invalid topic or group has a row for
+        each reason, which names the member of an invalid row. A row of `current` that repeats partitions of the same
+        member is a problem, too, although it counts once. Bytes that are not UTF-8 are shown as escapes. Only a group
+        that needs more memory than there is ends the job.
 
         Returns:
             The columns of `schemas.PROBLEMS`; no rows if there is no problem.

@@ -122,7 +122,9 @@ def _time_lag(given: pa.RecordBatch, window_ms: int) -> pa.Table:
     rows = np.concatenate([owners, unowned])
     # Of several commits at a time, the highest offset stands.
     order = np.lexsort((start, offset, at))
-    row_of_end, end = _matches(place, rows, order[kind[order] == _END])
+    ends_in_order = order[kind[order] == _END]
+    _check_ends(given, place, at, ends_in_order)
+    row_of_end, end = _matches(place, rows, ends_in_order)
     row_of_commit, commit = _matches(of_group, rows, order[kind[order] == _COMMIT])
 
     ends, starts, offsets = (np.full(len(rows), UNKNOWN) for _ in range(3))
@@ -144,6 +146,19 @@ def _time_lag(given: pa.RecordBatch, window_ms: int) -> pa.Table:
     )
     timed = add_time(table.select(PARTITION_LAG.names).cast(PARTITION_LAG), 0, samples, window_ms=window_ms)
     return timed.add_column(0, "cluster", table["cluster"]).filter(pa.array(is_known))
+
+
+def _check_ends(given: pa.RecordBatch, place: Numbers, at: Numbers, ends: Numbers) -> None:
+    """Raise an error if a partition has two end offsets at a time; `ends` are their rows in the order of `at`."""
+    ends = ends[np.argsort(place[ends], kind="stable")]
+    is_twice = (place[ends[1:]] == place[ends[:-1]]) & (at[ends[1:]] == at[ends[:-1]])
+    if np.any(is_twice):
+        row = int(ends[1:][is_twice][0])
+        cluster, topic, partition, time = (given[name][row].as_py() for name in (*_PLACE, "at"))
+        raise IllegalArgumentError(
+            f"end_offsets: cluster '{cluster}', topic '{topic}', partition {partition} has several rows at {time}; "
+            "one is allowed"
+        )
 
 
 def _numbered(*columns: Numbers) -> Numbers:

@@ -8,12 +8,15 @@ them for the other blobs. Building a query reads no data.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from assignor.dependencies import dependency
-from assignor.spark.grouping import NO_TEXTS, NULL_TEXT, SEPARATOR, answer_rows, groups_of
+from assignor.errors import IllegalArgumentError
+from assignor.spark.grouping import NO_TEXTS, NULL_TEXT, SEPARATOR, answer_rows, grouped, rows_of
 from assignor.spark.packing import BUCKET, RUN, joined, packed, packed_schema
 from assignor.spark.schemas import ASSIGNMENTS, KEYS, PATTERN_LISTS, columns_are_known
+from assignor.spark.unreadable import topics_with_reasons, with_reasons
 
 with dependency("pyspark", "pyarrow"):
     import pyarrow as pa
@@ -33,7 +36,7 @@ _FIRST_BITS = 33
 def group_rows(
     members: DataFrame, columns: Sequence[str], current: DataFrame | None = None
 ) -> tuple[DataFrame, list[str]]:
-    """Return members and owned partitions as the blobs that `grouping.groups_of` reads.
+    """Return members and owned partitions as the blobs that `grouping.rows_of` reads.
 
     Args:
         members: Member rows with at least these columns.
@@ -136,6 +139,9 @@ def invalid_topics(clusters: DataFrame, answer: StructType) -> DataFrame:
     return _mapped(clusters, found, answer)
 
 
+_Given = TypeVar("_Given")
+_Answer = TypeVar("_Answer")
+
 _Function = Callable[[Iterator[pa.RecordBatch]], Iterator[tuple[int, list[pa.RecordBatch]]]]
 
 
@@ -152,8 +158,12 @@ def _answers(method: str, arguments: tuple[Any, ...], options: dict[str, Any], l
                     known = _clusters_of(batch, leave_out_invalid=leave_out_invalid)
                 yield batch.drop_columns("clusters")
 
-        for count, groups in groups_of(rows()):
-            yield count, list(answer_rows(groups, getattr(known, method)(groups, *arguments, **options)))
+        def answer_of(given: pa.RecordBatch) -> list[pa.RecordBatch]:
+            groups = grouped(given)
+            return list(answer_rows(groups, getattr(known, method)(groups, *arguments, **options)))
+
+        for count, given in rows_of(rows()):
+            yield count, _or_readable(answer_of, given, with_reasons)
 
     return answers
 
@@ -163,7 +173,22 @@ def _clusters_of(batch: pa.RecordBatch, *, leave_out_invalid: bool) -> Any:
     from assignor import _core
 
     # A copy: Spark 4.1 leaves out the offsets of texts in a batch without any, which Arrow needs.
-    return _core.Clusters(batch["clusters"].take(pa.array([0])), leave_out_invalid=leave_out_invalid)
+    clusters = batch["clusters"].take(pa.array([0]))
+    read = partial(_core.Clusters, leave_out_invalid=leave_out_invalid)
+    return _or_readable(read, clusters, topics_with_reasons)
+
+
+def _or_readable(
+    read: Callable[[_Given], _Answer], given: _Given, readable: Callable[[_Given], _Given | None]
+) -> _Answer:
+    """Call a function of the engine, a second time without the texts that are not UTF-8 if it fails because of them."""
+    try:
+        return read(given)
+    except IllegalArgumentError:
+        found = readable(given)
+        if found is None:
+            raise
+    return read(found)
 
 
 def _mapped(frame: DataFrame, function: _Function, schema: StructType) -> DataFrame:

@@ -14,6 +14,7 @@ import numpy as np
 from assignor.dependencies import dependency
 from assignor.spark.packing import OWNED, RUN, UNPACKED_ROWS, codes_of, differs, starts_of, unpacked
 from assignor.spark.schemas import ASSIGNMENTS, KEYS, MEMBERS
+from assignor.spark.unreadable import REASON
 
 with dependency("pyarrow"):
     import pyarrow as pa
@@ -35,19 +36,25 @@ SEPARATOR, NULL_TEXT, NO_TEXTS = b"\xff\xfe\xff", b"\xff\xfd\xff", b"\xff\xfc\xf
 They are not UTF-8, so no name and no pattern contains them.
 """
 
-_OWNED_FIELDS = [name for name in ASSIGNMENTS.fieldNames() if name not in KEYS]
-_MEMBER_FIELDS = [name for name in MEMBERS.fieldNames() if name not in KEYS]
+_OWNED_FIELDS = [*(name for name in ASSIGNMENTS.fieldNames() if name not in KEYS), REASON]
+_MEMBER_FIELDS = [*(name for name in MEMBERS.fieldNames() if name not in KEYS), REASON]
 
 
-def groups_of(batches: Iterator[pa.RecordBatch], limit: int = UNPACKED_ROWS) -> Iterator[tuple[int, pa.StructArray]]:
-    """Yield columns of groups in the format of the engines, and the number of blobs in which each arrived.
+def rows_of(batches: Iterator[pa.RecordBatch], limit: int = UNPACKED_ROWS) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Yield rows of complete runs, with lists of topics and patterns, and the number of blobs in which they arrived.
 
     Args:
         batches: Blobs of `packing.packed`, sorted by bucket.
         limit: As for `packing.unpacked`.
     """
     for count, rows in unpacked(batches, limit):
-        yield count, _grouped(rows)
+        for name in ("topics", "pattern"):
+            place = rows.schema.get_field_index(name)
+            if place >= 0:
+                texts = rows.column(place)
+                is_encoded = pa.types.is_dictionary(texts.type)
+                rows = rows.set_column(place, name, _split(texts if is_encoded else texts.dictionary_encode()))
+        yield count, rows
 
 
 def answer_rows(groups: pa.StructArray, columns: Iterable[ArrowArray]) -> Iterator[pa.RecordBatch]:
@@ -75,14 +82,12 @@ def answer_rows(groups: pa.StructArray, columns: Iterable[ArrowArray]) -> Iterat
         yield pa.RecordBatch.from_arrays([*keys, *values], [*KEYS, *names])
 
 
-def _grouped(rows: pa.RecordBatch) -> pa.StructArray:
-    """Return the groups of complete runs."""
-    for name in ("topics", "pattern"):
-        place = rows.schema.get_field_index(name)
-        if place >= 0:
-            texts = rows.column(place)
-            is_encoded = pa.types.is_dictionary(texts.type)
-            rows = rows.set_column(place, name, _split(texts if is_encoded else texts.dictionary_encode()))
+def grouped(rows: pa.RecordBatch) -> pa.StructArray:
+    """Return the groups of complete runs, as a column in the format of the engine.
+
+    Args:
+        rows: Rows of `rows_of`, or of `unreadable.with_reasons`.
+    """
     run = rows[RUN].to_numpy()
     is_new_run = run[1:] != run[:-1]
     is_new = np.logical_or.reduce([is_new_run, *(differs(rows[name]) for name in KEYS)])

@@ -34,7 +34,7 @@ class Scenario:
     Attributes:
         name: Name of the scenario in the result; unique within a call of `what_if`.
         groups: Ids of the groups that the scenario changes, in all clusters; None for all groups. Other groups have no
-            rows in the result.
+            rows in the result. A group that does not exist has a row without a cluster that says so.
         steps: The steps as tuples. Use the methods to add steps.
 
     Raises:
@@ -86,7 +86,11 @@ class Scenario:
         return self._then("multiply_partitions", _count(factor, "multiply_partitions: factor", 1000, least=1))
 
     def grow_partitions(self, partitions: Mapping[str, int]) -> Scenario:
-        """Grow topics to the given partition counts. Ignore topics that do not exist, and never shrink a topic."""
+        """Grow topics to the given partition counts.
+
+        A topic that does not exist in a cluster, or has more partitions, does not change; `problems` of the outcome
+        says so.
+        """
         if not isinstance(partitions, Mapping):
             raise wrong_type("grow_partitions: partitions", "a mapping of topics to counts", partitions)
         found = self
@@ -104,7 +108,10 @@ class Scenario:
         return self._then("set_racks", found)
 
     def add_topic(self, topic: str, partitions: int) -> Scenario:
-        """Add a topic. All members subscribe to it, except those with a pattern that does not match it."""
+        """Add a topic. All members subscribe to it, except those with a pattern that does not match it.
+
+        A topic that exists keeps its partitions; `problems` of the outcome says so if their number differs.
+        """
         name = check_name(topic, "a topic")
         return self._then("add_topic", name, _count(partitions, f"add_topic: topic '{name}'", _MOST_PARTITIONS))
 

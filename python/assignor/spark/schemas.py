@@ -290,6 +290,9 @@ pattern_changes  a struct for each subscription whose patterns mean something el
                  or cannot be used there: `members` and `patterns` of the subscription, the text that is `sent` to the
                  broker as one pattern (null if none is), the existing topics that the members have `gained` and `lost`,
                  and the `problem` if the patterns cannot be used or not be matched (null if they can)
+problems         why steps of the scenario change nothing: a topic that should grow does not exist or has more
+                 partitions, a topic that should be added exists, or a group of the scenario has no members; empty if
+                 there is no such step
 """
 
 _DEFAULT_RULES = BrokerSettings().rules()

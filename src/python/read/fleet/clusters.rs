@@ -34,7 +34,7 @@ pub(crate) struct ClusterColumn {
 }
 
 /// Invalid topics of a cluster, with the reasons. Only groups that subscribe to them are invalid, too.
-pub(crate) type InvalidTopics = BTreeMap<String, String>;
+pub(crate) type InvalidTopics = BTreeMap<String, Vec<String>>;
 
 #[derive(Default)]
 struct KnownPatterns {
@@ -46,7 +46,7 @@ struct KnownPatterns {
 
 impl ClusterColumn {
     /// Read a column with one list of structs of cluster and topics; topics are structs of topic,
-    /// partitions, racks, topic_id and weights; the last three are optional. An invalid topic is an error unless invalid rows
+    /// partitions, racks, topic_id, weights and unreadable; the last four are optional. An invalid topic is an error unless invalid rows
     /// are left out.
     pub(crate) fn read(given: &ArrayRef, leave_out_invalid: bool) -> PyResult<Self> {
         let given = lists(given, "clusters")?;
@@ -79,11 +79,12 @@ impl ClusterColumn {
         self.invalid.as_ref()?.get(cluster).filter(|topics| !topics.is_empty())
     }
 
-    /// Return the cluster, name and reason of all invalid topics, in the order of their names.
+    /// Return cluster, name and reason of all invalid topics, in this order; a topic may have several reasons.
     pub(crate) fn all_invalid_topics(&self) -> Vec<(String, String, String)> {
         let of_clusters = self.invalid.iter().flatten();
         let mut found: Vec<_> = of_clusters
-            .flat_map(|(cluster, topics)| topics.iter().map(|(name, why)| (cluster.clone(), name.clone(), why.clone())))
+            .flat_map(|(cluster, topics)| topics.iter().map(move |(name, reasons)| (cluster, name, reasons)))
+            .flat_map(|(cluster, name, reasons)| reasons.iter().map(|why| (cluster.clone(), name.clone(), why.clone())))
             .collect();
         found.sort_unstable();
         found
@@ -187,6 +188,8 @@ struct TopicColumns {
     racks: Option<RackLists>,
     ids: Option<Texts>,
     weights: Option<(Lists, Float64Array)>,
+    /// Why a row cannot be read.
+    unreadable: Option<Texts>,
 }
 
 impl TopicColumns {
@@ -204,6 +207,7 @@ impl TopicColumns {
                 let items = floats(&weights.items, name)?;
                 Ok((weights, items))
             })?,
+            unreadable: optional(given, "unreadable", texts)?,
         })
     }
 
@@ -216,7 +220,10 @@ impl TopicColumns {
         let mut report = |name: &str, reason: String| match &mut invalid {
             None => Err(wrong(cluster, name, &reason)),
             Some(invalid) => {
-                invalid.entry(name.to_owned()).or_insert(reason);
+                let reasons = invalid.entry(name.to_owned()).or_default();
+                if !reasons.contains(&reason) {
+                    reasons.push(reason);
+                }
                 Ok(())
             }
         };
@@ -228,8 +235,14 @@ impl TopicColumns {
                 report(name, "the topic is given twice".to_owned())?;
                 continue;
             }
-            let of_topic = self.partitions(row, &mut known);
-            let of_topic = of_topic.or_else(|reason| report(name, reason).map(|()| Partitions::counted(0)))?;
+            if let Some(why) = self.unreadable.as_ref().and_then(|column| column.get(row)) {
+                report(name, why.to_owned())?;
+            }
+            let mut is_counted = true;
+            let of_topic = self.partitions(row, &mut known).or_else(|reason| {
+                is_counted = false;
+                report(name, reason).map(|()| Partitions::counted(0))
+            })?;
             if let Some(texts) = &self.ids {
                 let text = texts.get(row);
                 let id = text.map(topic_id).transpose();
@@ -242,7 +255,7 @@ impl TopicColumns {
                 ids.push(id);
             }
             if let Some(columns) = &self.weights {
-                let of_row = weights_of(columns, row, of_topic.ids.len());
+                let of_row = if is_counted { weights_of(columns, row, of_topic.ids.len()) } else { Ok(None) };
                 weights.push(of_row.or_else(|reason| report(name, reason).map(|()| None))?);
             }
             partitions.push(of_topic);

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::arrays::{field, lists, numbers, optional, rows, text_lists, texts};
 use super::clusters::{ClusterColumn, InvalidTopics};
+use super::reasons::Reasons;
 use crate::assign::GroupProtocol;
 use crate::fleet::{
     AssignorNames, Cluster, GroupFacts, MemberFacts, NotComputed, OwnedSpan, Roster, RosterMember, RosterSubscription,
@@ -38,6 +39,8 @@ pub(crate) struct GroupColumn {
     library_versions: Option<Texts>,
     conversion_problems: Option<Texts>,
     member_protocol_types: Option<Texts>,
+    /// Why the row of a member cannot be read.
+    unreadable: Option<Texts>,
     protocol_types: Option<Texts>,
     current: Option<CurrentAssignment>,
 }
@@ -49,6 +52,8 @@ struct CurrentAssignment {
     topics: Texts,
     starts: Int32Array,
     counts: Int32Array,
+    /// Why a row cannot be read.
+    unreadable: Option<Texts>,
 }
 
 impl GroupColumn {
@@ -64,6 +69,7 @@ impl GroupColumn {
                 topics: texts(&field(&each, "topic", name)?, "topic")?,
                 starts: numbers(&field(&each, "start", name)?, "start")?,
                 counts: numbers(&field(&each, "count", name)?, "count")?,
+                unreadable: optional(&each, "unreadable", texts)?,
                 groups,
             })
         };
@@ -85,6 +91,7 @@ impl GroupColumn {
             library_versions: optional(&of_members, "library_version", texts)?,
             conversion_problems: optional(&of_members, "conversion_problem", texts)?,
             member_protocol_types: optional(&of_members, "protocol_type", texts)?,
+            unreadable: optional(&of_members, "unreadable", texts)?,
             protocol_types: optional(&given, "protocol_type", texts)?,
             current: optional(&given, "current", current)?,
             members,
@@ -95,8 +102,13 @@ impl GroupColumn {
         self.members.len()
     }
 
-    /// Read one of the groups.
-    pub(crate) fn group<'a>(&'a self, row: usize, clusters: &'a ClusterColumn) -> PyResult<GroupRow<'a>> {
+    /// Read one of the groups, without the members that `reasons` lists.
+    pub(crate) fn group<'a>(
+        &'a self,
+        row: usize,
+        clusters: &'a ClusterColumn,
+        reasons: &mut Reasons,
+    ) -> PyResult<GroupRow<'a>> {
         let (cluster, group_id) = (self.clusters.get(row), self.group_ids.get(row));
         let mut read = GroupRow {
             groups: self,
@@ -121,8 +133,15 @@ impl GroupColumn {
                 read.unnamed_members += 1;
                 continue;
             };
-            let subscription = subscriptions.number(member, id)?;
             let optional = |column: &'a Option<Texts>| column.as_ref().and_then(|column| column.get(member));
+            let readable = optional(&self.unreadable).map_or(Ok(()), |why| Err(read.wrong_member(id, why)));
+            let subscription = match readable.and_then(|()| subscriptions.number(member, id)) {
+                Ok(subscription) => subscription,
+                Err(error) => {
+                    reasons.report(error)?;
+                    continue;
+                }
+            };
             // A negative number means no generation, as in Kafka.
             let number = |column: &Option<Int32Array>| {
                 let found = column.as_ref().filter(|column| column.is_valid(member));
@@ -141,7 +160,7 @@ impl GroupColumn {
             });
         }
         read.roster = Roster { members: roster, subscriptions: subscriptions.found, ..Roster::default() };
-        read.choose_assignor()?;
+        read.choose_assignor(reasons)?;
         if read.roster.needs_order(read.cluster) {
             // Rows are in any order.
             read.roster.sort_all();
@@ -288,7 +307,7 @@ pub(crate) struct GroupRow<'a> {
 
 impl<'a> GroupRow<'a> {
     /// Set the assignor of the roster, and the partitions that its members own if the assignor or a scenario needs them.
-    fn choose_assignor(&mut self) -> PyResult<()> {
+    fn choose_assignor(&mut self, reasons: &mut Reasons) -> PyResult<()> {
         if self.roster.members.is_empty() {
             return Ok(());
         }
@@ -297,7 +316,7 @@ impl<'a> GroupRow<'a> {
             Err(reason) => self.not_computed = Some(reason),
         }
         if self.roster.computed.is_none_or(reads_owned) {
-            self.roster.owned = self.current()?;
+            self.roster.owned = self.current(reasons)?;
         }
         Ok(())
     }
@@ -317,6 +336,11 @@ impl<'a> GroupRow<'a> {
         IllegalArgumentError::new_err(format!("{}: {reason}", self.name()))
     }
 
+    /// Return an error about a row of a member.
+    fn wrong_member(&self, id: &str, reason: &str) -> PyErr {
+        self.wrong(&format!("member '{id}': {reason}"))
+    }
+
     /// Return true unless the rows of the members name another group protocol than the classic one.
     pub(crate) fn is_classic(&self) -> bool {
         let mut names = self.roster.members.iter().filter_map(|member| member.names.group_protocol);
@@ -329,7 +353,7 @@ impl<'a> GroupRow<'a> {
     }
 
     /// Return what is known of the group and its members for a move to KIP-848.
-    pub(crate) fn facts(&self) -> PyResult<GroupFacts<'a>> {
+    pub(crate) fn facts(&self, reasons: &mut Reasons) -> PyResult<GroupFacts<'a>> {
         let groups = self.groups;
         let mut found = GroupFacts {
             protocol_type: groups.protocol_types.as_ref().and_then(|column| column.get(self.row)),
@@ -346,15 +370,13 @@ impl<'a> GroupRow<'a> {
             found.protocol_type = found.protocol_type.or_else(|| text(&groups.member_protocol_types));
             let library = text(&groups.libraries).and_then(Library::named);
             let version = text(&groups.library_versions).map(str::to_owned);
-            let unconvertible = match text(&groups.conversion_problems) {
-                None => None,
-                Some(name) => Some(Unconvertible::named(name).ok_or_else(|| {
-                    let known = Unconvertible::ALL.map(Unconvertible::name).join("', '");
-                    self.wrong(&format!(
-                        "member '{id}': conversion_problem must be null or one of '{known}', not '{name}'"
-                    ))
-                })?),
-            };
+            let conversion_problem = text(&groups.conversion_problems);
+            let unconvertible = conversion_problem.and_then(Unconvertible::named);
+            if let (Some(name), None) = (conversion_problem, unconvertible) {
+                let known = Unconvertible::ALL.map(Unconvertible::name).join("', '");
+                let reason = format!("conversion_problem must be null or one of '{known}', not '{name}'");
+                reasons.report(self.wrong_member(id, &reason))?;
+            }
             let facts = MemberFacts { client: Client { library, version }, unconvertible };
             if facts != MemberFacts::default() {
                 found.members.insert(id, facts);
@@ -363,8 +385,9 @@ impl<'a> GroupRow<'a> {
         Ok(found)
     }
 
-    /// Return the current assignment of the members; rows without a member or a topic are ignored.
-    pub(crate) fn current(&self) -> PyResult<Vec<OwnedSpan<'a>>> {
+    /// Return the current assignment of the members, without the rows that `reasons` lists; rows without a member or a topic are
+    /// ignored.
+    pub(crate) fn current(&self, reasons: &mut Reasons) -> PyResult<Vec<OwnedSpan<'a>>> {
         let Some(current) = &self.groups.current else { return Ok(Vec::new()) };
         if self.groups.clusters.get(self.row).is_none() || !self.has_group_id() {
             return Ok(Vec::new());
@@ -372,6 +395,10 @@ impl<'a> GroupRow<'a> {
         let mut found = Vec::new();
         for row in current.groups.get(self.row).unwrap_or_default() {
             let (Some(member), Some(topic)) = (current.members.get(row), current.topics.get(row)) else { continue };
+            if let Some(why) = current.unreadable.as_ref().and_then(|column| column.get(row)) {
+                reasons.report(self.wrong_member(member, why))?;
+                continue;
+            }
             let number = |column: &Int32Array| column.is_valid(row).then(|| column.value(row));
             match (number(&current.starts), number(&current.counts)) {
                 (Some(start), Some(count)) if start >= 0 && count > 0 && start.checked_add(count - 1).is_some() => {
@@ -382,7 +409,7 @@ impl<'a> GroupRow<'a> {
                         [start, count].map(|number| number.map_or("null".into(), |number| number.to_string()));
                     let reason =
                         format!("start {start} and count {count} of topic '{topic}' are not a range of partition ids");
-                    return Err(self.wrong(&format!("member '{member}': {reason}")));
+                    reasons.report(self.wrong_member(member, &reason))?;
                 }
             }
         }

@@ -3,4 +3,5 @@
 pub(crate) mod arrays;
 pub(crate) mod clusters;
 pub(crate) mod groups;
+pub(crate) mod reasons;
 pub(crate) mod scenarios;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use pyo3::prelude::*;
+use rustc_hash::FxHashSet;
 
 use super::columns::{
     ASSIGNMENT, BALANCE, MEMBERS, MIGRATIONS, MOVES, OUTCOMES, PROBLEMS, SCALES, push_assignment, push_balance,
@@ -13,17 +14,18 @@ use crate::assign::{Assignor, GroupProtocol, Options, assign, check_size};
 use crate::cancellation;
 use crate::fleet::{
     BrokerRules, Judged, NotComputed, Outcome, OwnedSpan, Scenario, TooManyPartitions, balance, check_owners,
-    current_balance, current_plan, moves, scale, starting_plan,
+    current_balance, current_plan, given_twice, moves, scale, starting_plan,
 };
 use crate::group::{Group, NameTable};
 use crate::memory;
 use crate::plan::Plan;
 use crate::python::error::group_error;
-use crate::python::imports::{AssignorError, IllegalArgumentError, OutOfMemoryError};
+use crate::python::imports::IllegalArgumentError;
 use crate::python::interrupt::waiting;
 use crate::python::objects::arrow_capsules::ArrowArray;
 use crate::python::read::fleet::clusters::ClusterColumn;
 use crate::python::read::fleet::groups::{GroupColumn, GroupRow};
+use crate::python::read::fleet::reasons::{Reasons, is_of_input};
 use crate::python::read::fleet::scenarios;
 use crate::python::verbs::table::{Column, ColumnFull, Declared, LARGEST_OFFSET};
 
@@ -92,16 +94,11 @@ impl PyClusters {
 
     #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
     fn problems(&self, py: Python<'_>, groups: ArrowArray, column_bytes: usize) -> PyResult<Vec<ArrowArray>> {
-        let answer = |_: &ClusterColumn, read: &GroupRow<'_>, column: &mut Column| {
-            // Some other answers do not read all of it.
-            owned_of(read)?;
-            read.facts().map_err(Failure::OfGroup)?;
-            let reason = not_computed(read)?.map(|reason| reason.to_string());
-            push_problems(column, reason).map_err(|full| too_large(read, &full))
-        };
-        self.each_or(py, &groups, column_bytes, PROBLEMS, answer, |column, error| {
-            let reason = Python::try_attach(|py| error.value(py).to_string());
-            push_problems(column, reason).map_err(|full| IllegalArgumentError::new_err(full.to_string()))
+        self.rows(py, &groups, column_bytes, PROBLEMS, |clusters, groups, row, column| {
+            let mut reasons = if clusters.leaves_out_invalid() { Reasons::listed() } else { Reasons::failing() };
+            let read = groups.group(row, clusters, &mut reasons)?;
+            list_problems(&read, &mut reasons)?;
+            push_problems(column, reasons.texts()).map_err(|full| too_large(&read, &full))
         })
     }
 
@@ -202,7 +199,7 @@ impl PyClusters {
             if read.has_group_id() && is_known && read.is_classic() {
                 group_of(read)?;
                 let today = if later { Some(starting_plan_of(read)?) } else { None };
-                let facts = read.facts().map_err(Failure::OfGroup)?;
+                let facts = read.facts(&mut Reasons::failing()).map_err(Failure::OfGroup)?;
                 let judged = Judged {
                     cluster: read.cluster,
                     group_id: read.group_id,
@@ -213,6 +210,8 @@ impl PyClusters {
                 let patterns = clusters.patterns(read.cluster_name);
                 let found = judged.migration(&rules, &patterns, today.as_ref());
                 let found = found.map_err(|reason| too_many(read, "the switch", reason))?;
+                let gained = found.pattern_changes.iter().flat_map(|change| &change.gained);
+                check_names(read, gained.map(String::as_str))?;
                 push_migration(column, &found, &rules, read.roster.members.len())
                     .map_err(|full| too_large(read, &full))?;
             }
@@ -254,6 +253,14 @@ impl From<PyErr> for Failure {
     }
 }
 
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::OfGroup(error) | Failure::OfAnswer(error) => error,
+        }
+    }
+}
+
 impl PyClusters {
     /// Return columns that together have one result per group; each column has a limited size. The result of an invalid group is
     /// null if such groups are left out.
@@ -265,21 +272,26 @@ impl PyClusters {
         declared: Declared,
         answer: impl Fn(&ClusterColumn, &GroupRow<'_>, &mut Column) -> Result<(), Failure> + Clone + Send + 'static,
     ) -> PyResult<Vec<ArrowArray>> {
-        self.each_or(py, groups, column_bytes, declared, answer, |column, _| {
-            column.push_null();
-            Ok(())
+        self.rows(py, groups, column_bytes, declared, move |clusters, groups, row, column| {
+            let read = groups.group(row, clusters, &mut Reasons::failing()).map_err(Failure::OfGroup);
+            match read.and_then(|read| answer(clusters, &read, column)) {
+                Err(Failure::OfGroup(error)) if clusters.leaves_out_invalid() && is_of_input(&error) => {
+                    column.push_null();
+                    Ok(())
+                }
+                found => found,
+            }
         })
     }
 
-    /// Return columns as `each` does, with the result of `invalid` for invalid groups if such groups are left out.
-    fn each_or(
+    /// Return columns that together have one result per row of the groups; each column has a limited size.
+    fn rows(
         &self,
         py: Python<'_>,
         groups: &ArrowArray,
         column_bytes: usize,
         (name, kind): Declared,
-        answer: impl Fn(&ClusterColumn, &GroupRow<'_>, &mut Column) -> Result<(), Failure> + Clone + Send + 'static,
-        invalid: impl Fn(&mut Column, &PyErr) -> PyResult<()> + Clone + Send + 'static,
+        answer: impl Fn(&ClusterColumn, &GroupColumn, usize, &mut Column) -> Result<(), Failure> + Clone + Send + 'static,
     ) -> PyResult<Vec<ArrowArray>> {
         let (groups, clusters) = (groups.array().clone(), Arc::clone(&self.0));
         let found = waiting(py, move || {
@@ -288,14 +300,7 @@ impl PyClusters {
             let (mut full, mut column): (Vec<ArrayRef>, _) = (Vec::new(), new());
             for row in 0..groups.len() {
                 cancellation::check();
-                let read = groups.group(row, &clusters).map_err(Failure::OfGroup);
-                match read.and_then(|read| answer(&clusters, &read, &mut column)) {
-                    Err(Failure::OfGroup(error)) if clusters.leaves_out_invalid() && is_of_input(&error) => {
-                        invalid(&mut column, &error)?;
-                    }
-                    Err(Failure::OfGroup(error) | Failure::OfAnswer(error)) => return Err(error),
-                    Ok(()) => {}
-                }
+                answer(&clusters, &groups, row, &mut column)?;
                 if column.bytes() >= column_bytes {
                     full.push(std::mem::replace(&mut column, new()).finish());
                 }
@@ -307,37 +312,41 @@ impl PyClusters {
     }
 }
 
-/// Return true for an error about the input, which is not one of memory or of a signal.
-fn is_of_input(error: &PyErr) -> bool {
-    let is_of_input =
-        |py: Python<'_>| error.is_instance_of::<AssignorError>(py) && !error.is_instance_of::<OutOfMemoryError>(py);
-    Python::try_attach(is_of_input).unwrap_or(false)
-}
-
 /// Return the group, whose members must be distinct, and whose topics must be valid.
 fn group_of(read: &GroupRow<'_>) -> Result<Arc<Group>, Failure> {
     check_owned(read)?;
     let group = read.roster.group(read.cluster, None, &read.roster.owned);
     check_topics(read, &group)?;
     if let Some(twice) = NameTable::first_duplicate(group.members()) {
-        let id = group.members().get(twice);
-        return Err(Failure::OfGroup(read.wrong(&format!("member '{id}' is given twice"))));
+        return Err(Failure::OfGroup(member_twice(read, group.members().get(twice))));
     }
     Ok(group)
 }
 
+/// Return the error for two members with the same id.
+fn member_twice(read: &GroupRow<'_>, id: &str) -> PyErr {
+    read.wrong(&format!("member '{id}' is given twice"))
+}
+
 /// Check that the topics of a group are valid.
 fn check_topics(read: &GroupRow<'_>, group: &Group) -> Result<(), Failure> {
-    let Some(invalid) = read.invalid_topics else { return Ok(()) };
-    let mut found = group.topics().names().iter().filter_map(|name| Some((name, invalid.get(name)?)));
-    found
-        .next()
-        .map_or(Ok(()), |(name, reason)| Err(Failure::OfGroup(read.wrong(&format!("topic '{name}': {reason}")))))
+    check_names(read, group.topics().names().iter())
+}
+
+/// Check that topics are valid.
+fn check_names<'n>(read: &GroupRow<'_>, names: impl Iterator<Item = &'n str>) -> Result<(), Failure> {
+    invalid_names(read, names).next().map_or(Ok(()), |error| Err(Failure::OfGroup(error)))
+}
+
+/// Return the errors for the invalid ones of some topics.
+fn invalid_names<'n>(read: &GroupRow<'_>, names: impl Iterator<Item = &'n str>) -> impl Iterator<Item = PyErr> {
+    let reason = |name: &'n str| Some((name, read.invalid_topics?.get(name)?.first()?));
+    names.filter_map(reason).map(|(name, reason)| read.wrong(&format!("topic '{name}': {reason}")))
 }
 
 /// Return the current assignment of the group.
 fn owned_of<'a>(read: &GroupRow<'a>) -> Result<Vec<OwnedSpan<'a>>, Failure> {
-    read.current().map_err(Failure::OfGroup)
+    read.current(&mut Reasons::failing()).map_err(Failure::OfGroup)
 }
 
 /// Return the outcome of a scenario, which may add topics.
@@ -386,14 +395,38 @@ fn starting_plan_of(read: &GroupRow<'_>) -> Result<Arc<Plan>, Failure> {
     Ok(starting_plan(&read.roster, read.cluster, plan))
 }
 
-/// Return the reason why the group has no computed plan, if it has none.
-fn not_computed(read: &GroupRow<'_>) -> Result<Option<NotComputed>, Failure> {
-    let group = group_of(read)?;
+/// List the reasons why the group is invalid or not computed, and rows that are given twice.
+fn list_problems(read: &GroupRow<'_>, reasons: &mut Reasons) -> PyResult<()> {
+    let owned = read.current(reasons)?;
+    read.facts(reasons)?;
+    check_owned(read)?;
+    let group = read.roster.group(read.cluster, None, &read.roster.owned);
+    for error in invalid_names(read, group.topics().names().iter()) {
+        reasons.report(error)?;
+    }
+    let mut seen = FxHashSet::default();
+    for id in group.members().iter().filter(|id| !seen.insert(*id)) {
+        reasons.report(member_twice(read, id))?;
+    }
+    if let Some(reason) = not_computed(read, &group, reasons.is_empty())? {
+        reasons.add(reason.to_string());
+    }
+    for twice in given_twice(&owned) {
+        let OwnedSpan { member, topic, start, count } = twice;
+        let last = i64::from(start) + i64::from(count) - 1;
+        let reason = format!("member '{member}': current has partitions {start} to {last} of topic '{topic}' twice");
+        reasons.add(format!("{}: {reason}", read.name()));
+    }
+    Ok(())
+}
+
+/// Return the reason why a group has no computed plan, if it has none. The plan of a valid group is tried if need be.
+fn not_computed(read: &GroupRow<'_>, group: &Arc<Group>, is_valid: bool) -> PyResult<Option<NotComputed>> {
     let assignor = read.roster.computed.filter(|assignor| *assignor == Assignor::ServerSimple);
     // Only the assignor of share groups may have no answer.
-    let Some(assignor) = assignor else { return Ok(read.not_computed.clone()) };
-    check_size(&group, assignor).map_err(|error| group_error(error, &format!("{}: ", read.name())))?;
-    Ok(assign(&group, Options { assignor, ..Options::default() }).err().map(NotComputed::NoAnswer))
+    let Some(assignor) = assignor.filter(|_| is_valid) else { return Ok(read.not_computed.clone()) };
+    check_size(group, assignor).map_err(|error| group_error(error, &format!("{}: ", read.name())))?;
+    Ok(assign(group, Options { assignor, ..Options::default() }).err().map(NotComputed::NoAnswer))
 }
 
 /// Return the plan of the group; None if the group has no computed plan (`problems` has the reasons).

@@ -172,12 +172,13 @@ const PLACEMENT: [Declared; 12] = [
 
 const LATER: [Declared; 3] = [("join", Type::Int64), ("leave", Type::Int64), ("restart", Type::Int64)];
 
-const OUTCOME_FIELDS: [Declared; 4 + BALANCE_FIELDS.len()] = {
-    let mut fields = [("scenario", Type::Text); 4 + BALANCE_FIELDS.len()];
-    (fields[1], fields[2], fields[3]) = (("rebalances", Type::Int64), ("moved", Type::Int64), PATTERN_CHANGES);
+const OUTCOME_FIELDS: [Declared; 5 + BALANCE_FIELDS.len()] = {
+    let mut fields = [("scenario", Type::Text); 5 + BALANCE_FIELDS.len()];
+    (fields[1], fields[2]) = (("rebalances", Type::Int64), ("moved", Type::Int64));
+    (fields[3], fields[4]) = (PATTERN_CHANGES, ("problems", TEXTS));
     let mut index = 0;
     while index < BALANCE_FIELDS.len() {
-        fields[4 + index] = BALANCE_FIELDS[index];
+        fields[5 + index] = BALANCE_FIELDS[index];
         index += 1;
     }
     fields
@@ -301,9 +302,12 @@ fn int32(number: impl TryInto<i32>) -> i32 {
     number.try_into().unwrap_or(i32::MAX)
 }
 
-/// Add the reason why a group has no computed plan, if it has none.
-pub(crate) fn push_problems(column: &mut Column, reason: Option<String>) -> Result<(), ColumnFull> {
-    column.add(Texts(reason))
+/// Add the problems of a group.
+pub(crate) fn push_problems<'a>(
+    column: &mut Column,
+    reasons: impl Iterator<Item = &'a String>,
+) -> Result<(), ColumnFull> {
+    column.add(Texts(reasons))
 }
 
 /// Add the moved partitions of a group.
@@ -324,7 +328,7 @@ pub(crate) fn push_outcome(
     let is_known = computed.is_some() || read.roster.members.is_empty();
     let mut row = column.item()?;
     row.put(scenario)?.put(is_known.then_some(outcome.rebalances as i64))?.put(is_known.then_some(outcome.moved))?;
-    row.put(Items(&outcome.pattern_changes, put_pattern_change))?;
+    row.put(Items(&outcome.pattern_changes, put_pattern_change))?.put(Texts(&outcome.problems))?;
     if is_known {
         let weights = read.cluster.weights(plan.group());
         let found = balance(plan, read.group_id, *computed).with_weights(plan, weights.as_ref());
