@@ -15,7 +15,7 @@ from assignor.cluster.metadata import topics_table
 from assignor.spark import events
 from assignor.spark.event_machine import MachineSettings
 from assignor.spark.event_stream import KEY
-from assignor.spark.events_schema import EVENTS
+from assignor.spark.events_schema import EVENTS, with_times
 from assignor.spark.replay_events import batch_events
 from assignor.spark.schemas import RECORDS
 from benches.checks import require
@@ -99,7 +99,9 @@ def right_answer(spark: SparkSession, log: pa.Table) -> Answer:
     keyed = keyed.sort_by([(name, "ascending") for name in (*KEY, "offset")])
     settings = MachineSettings(lambda _: _core.Replay(topics_table(None)), finish=False)
     found = pa.Table.from_batches(batch_events(keyed.to_batches(), settings))
-    return answer(spark.createDataFrame(found.combine_chunks()))  # Spark stops reading at a batch without rows
+    return answer(
+        with_times(spark.createDataFrame(found.combine_chunks()))
+    )  # Spark stops reading at a batch without rows
 
 
 def answer(found: DataFrame) -> Answer:

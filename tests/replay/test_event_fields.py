@@ -6,9 +6,9 @@ import pyarrow as pa
 
 from assignor import _core
 from assignor.cluster.metadata import topic_batch
-from assignor.replay.events import COMMON, FIELDS
+from assignor.replay.events import COMMON, FIELDS, MEANINGS
 from assignor.report.tables import EVENT_COLUMNS, KINDS
-from assignor.spark.events_schema import EVENTS
+from assignor.spark.schemas import ENGINE_EVENTS, EVENT_NAMES, EVENT_TIMES, EVENTS
 
 
 def columns() -> list[str]:
@@ -23,7 +23,16 @@ def test_the_columns_are_the_fields_of_all_kinds() -> None:
     assert list(COMMON) == found[: len(COMMON)]
     assert len(found) == len(set(found))
     assert {*COMMON, *(name for fields in FIELDS.values() for name in fields)} == set(found)
-    assert set(EVENTS.fieldNames()) == set(found)
+    assert found == ENGINE_EVENTS.fieldNames()
+    of_spark = {EVENT_NAMES.get(name, name) for name in found} | {f"{name}_time" for name in EVENT_TIMES}
+    assert of_spark == set(EVENTS.fieldNames())
+
+
+def test_each_time_in_milliseconds_has_a_timestamp_in_spark() -> None:
+    meanings = {name: text for of_kind in MEANINGS.values() for name, text in of_kind.items()}
+
+    named = {name for name in meanings if name in EVENT_TIMES or name.endswith(("_at", "since", "until"))}
+    assert set(EVENT_TIMES) == named
 
 
 def test_the_report_keeps_all_fields_of_its_kinds() -> None:

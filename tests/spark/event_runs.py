@@ -28,10 +28,26 @@ DELAY = 10_000
 
 
 def checksum(events: DataFrame | pa.Table) -> tuple[dict[str, int], str]:
-    """Return the number of events of each kind, and a hash of all their columns that does not depend on their order."""
-    rows = (events if isinstance(events, pa.Table) else events.toArrow()).to_pylist()
+    """Return the number of events of each kind, and a hash of all their columns that does not depend on their order.
+
+    Tables of the replay and of Spark have the same hash if the events are equal.
+    """
+    rows = as_engine(events if isinstance(events, pa.Table) else events.toArrow()).to_pylist()
     texts = sorted(json.dumps(row, sort_keys=True) for row in rows)
     return dict(Counter(row["event"] for row in rows)), hashlib.sha256("\n".join(texts).encode()).hexdigest()
+
+
+def as_engine(events: pa.Table) -> pa.Table:
+    """Return events of Spark with the columns of the replay, after a check of their timestamps."""
+    from assignor.spark.schemas import EVENT_NAMES, EVENT_TIMES
+
+    for name in EVENT_TIMES:
+        if f"{name}_time" in events.column_names:
+            in_ms = events[f"{name}_time"].cast(pa.timestamp("ms", "UTC")).cast(pa.int64())
+            assert in_ms.equals(events[name]), name
+            events = events.drop_columns([f"{name}_time"])
+    names = {found: name for name, found in EVENT_NAMES.items()}
+    return events.rename_columns([names.get(name, name) for name in events.column_names])
 
 
 def replayed(

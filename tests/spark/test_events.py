@@ -72,7 +72,7 @@ def test_a_batch_has_the_events_of_the_replay(spark: SparkSession, *, finish: bo
     kinds = {"generation", "rebalance", "member", "storm", "stuck", "offsets", "bad_record"}
     assert kinds | {"cost", "group_deleted", "offsets_deleted"} == counts.keys()
     first = [
-        (row["group"], row["generation"]) for row in rows.to_pylist() if "coordinator_moved" in (row["causes"] or ())
+        (row["group_id"], row["generation"]) for row in rows.to_pylist() if "coordinator_moved" in (row["causes"] or ())
     ]
     assert ("clickstream-sessionizer", 4) in first
 
@@ -130,6 +130,31 @@ def test_invalid_arguments_are_errors_before_any_job(spark: SparkSession, tmp_pa
         events(frame, buckets=0)
     with pytest.raises(IllegalArgumentError, match="stuck_factor must be >= 1, not 0"):
         events(frame, stuck_factor=0)
+
+
+def test_sql_can_name_the_columns_without_quotes_and_times_are_timestamps(spark: SparkSession) -> None:
+    from pyspark.sql import DataFrame, Row
+
+    from assignor.spark.events_schema import EVENTS, with_times
+    from assignor.spark.schemas import ENGINE_EVENTS
+
+    given = dict.fromkeys(ENGINE_EVENTS.fieldNames()) | {"group": "g", "left": ["a"], "at": 1_500, "since": 2**62}
+    found = with_times(spark.createDataFrame([Row(*given.values())], ENGINE_EVENTS))
+    assert EVENTS.fieldNames() == found.columns
+    found.createOrReplaceTempView("named_events")
+    reserved = "spark.sql.ansi.enforceReservedKeywords"
+    spark.conf.set(reserved, "true")
+    try:
+        [row] = spark.sql(f"select {', '.join(EVENTS.fieldNames())} from named_events").collect()
+        with pytest.raises(Exception, match="PARSE_SYNTAX_ERROR"):
+            spark.sql("select group from named_events")
+    finally:
+        spark.conf.unset(reserved)
+        spark.catalog.dropTempView("named_events")
+
+    assert ("g", ["a"], 1_500, 2**62, None) == (row.group_id, row.members_left, row.at, row.since, row.since_time)
+    assert 1.5 == row.at_time.timestamp()
+    assert [] == [name for name in EVENTS.fieldNames() if hasattr(DataFrame, name)]
 
 
 # ---- without a Spark session

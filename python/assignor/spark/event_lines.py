@@ -11,6 +11,7 @@ from assignor.replay.coordinator_moves import coordinator_events
 from assignor.replay.events import to_json
 from assignor.replay.recorded import end_of
 from assignor.replay.silences import silence_events, silences_of
+from assignor.spark.events_schema import without_times
 from assignor.spark.recording_files import read_records
 from assignor.spark.replay_events import events
 
@@ -84,5 +85,5 @@ def event_lines(
         logged=logged,
         broker_version=None if version is None else ".".join(map(str, version)),
     )
-    for row in found.mapInArrow(render, from_arrow_schema(_COLUMNS)).toLocalIterator():
+    for row in without_times(found).mapInArrow(render, from_arrow_schema(_COLUMNS)).toLocalIterator():
         yield row["group"], row["at"], row["offset"], row["line"]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from assignor import _core
+    from assignor.cluster.metadata import TopicsByCluster
     from assignor.columns import ArrowRecordBatch
 
 _CLOCK = struct.Struct(">q")
@@ -33,12 +34,14 @@ class MachineSettings:
             group fire only by its own records and by `until`.
         until: Time up to which deadlines fire at the end of a batch, or None.
         finish: True to return, at the end of a batch, the events that wait for later records.
+        read_topics: Function that returns the topic metadata of now, or None if that of the replay stays.
     """
 
     new_replay: Callable[[str | None], _core.Replay]
     delay_ms: int | None = 10_000
     until: int | None = None
     finish: bool = True
+    read_topics: Callable[[], TopicsByCluster] | None = None
 
 
 @dataclass
@@ -54,9 +57,17 @@ class EventMachine:
     cluster: str | None
     replay: _core.Replay = field(init=False)
     clock: int = field(default=_NO_TIME, init=False)
+    _topics: pa.RecordBatch | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.replay = self.settings.new_replay(self.cluster)
+
+    def observe_topics(self, topics: TopicsByCluster) -> Iterator[ArrowRecordBatch]:
+        """Replace the topic metadata, if it has changed, and yield the events that waited for it."""
+        found = topics.of(self.cluster or "")
+        if self._topics is None or not found.equals(self._topics):
+            self._topics = found
+            yield from self.replay.observe_topics(found)
 
     def push(self, records: pa.RecordBatch) -> Iterator[ArrowRecordBatch]:
         """Apply records of the partition in the order of their offsets, and yield the events."""

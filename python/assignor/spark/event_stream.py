@@ -15,7 +15,7 @@ from assignor.dependencies import dependency
 from assignor.spark.event_machine import EventMachine
 from assignor.spark.live_machines import LIVE
 from assignor.spark.packing import collect, differs, starts_of
-from assignor.spark.schemas import CLUSTER_RECORDS, EVENTS
+from assignor.spark.schemas import CLUSTER_RECORDS, ENGINE_EVENTS
 from assignor.spark.slices import record_slices
 
 with dependency("pyspark", "pyarrow"):
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+    from assignor.cluster.metadata import TopicsByCluster
     from assignor.spark.event_machine import MachineSettings
 
 KEY = ("cluster", "partition", "bucket")
@@ -57,7 +58,7 @@ CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabl
 
 
 def stream_events(records: DataFrame, settings: MachineSettings, idle_ms: int | None) -> DataFrame:
-    """Return the events of a streaming DataFrame with the columns of `KEYED_RECORDS`."""
+    """Return the events of a streaming DataFrame with the columns of `KEYED_RECORDS`, as the engine returns them."""
     spark = records.sparkSession
     if (spark.conf.get(PROVIDER, "") or "").rpartition(".")[2] != ROCKSDB.rpartition(".")[2]:
         spark.conf.set(PROVIDER, ROCKSDB)
@@ -71,7 +72,7 @@ def stream_events(records: DataFrame, settings: MachineSettings, idle_ms: int | 
         packed = packed.withColumn("read_at", F.current_timestamp()).withWatermark("read_at", f"{idle_ms} milliseconds")
         mode = "EventTime"
     found = packed.groupBy(*KEY).transformWithState(EventProcessor(settings, idle_ms), _EVENTS_OUT, "Append", mode)
-    return found.mapInArrow(unpack, EVENTS)
+    return found.mapInArrow(unpack, ENGINE_EVENTS)
 
 
 def runs(batch: pa.RecordBatch) -> Iterator[tuple[tuple[Any, ...], pa.RecordBatch]]:
@@ -133,6 +134,7 @@ class EventProcessor(StatefulProcessor):
         self._handle = handle
         self._state = handle.getValueState("machine", _STATE)
         self._version = handle.getValueState("version", _VERSION)
+        self._topics: TopicsByCluster | None = None
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         """Apply the records of a micro-batch, sorted by offset because rows arrive in any order."""
@@ -143,6 +145,7 @@ class EventProcessor(StatefulProcessor):
             if self._idle_ms is not None:
                 read_at = max(read_at, int(row["read_at"].timestamp() * 1000))
         table = pa.Table.from_batches(parts).sort_by([("offset", "ascending")])
+        yield from self._rows(self._observed(machine))
         for batch in table.to_batches():
             yield from self._rows(machine.push(batch))
         yield from self._rows(machine.catch_up())
@@ -152,6 +155,7 @@ class EventProcessor(StatefulProcessor):
         """Fire the deadlines of a partition that gets no records."""
         machine = self._machine(key)
         watermark = timerValues.getCurrentWatermarkInMs()
+        yield from self._rows(self._observed(machine))
         yield from self._rows(machine.replay.advance(watermark))
         self._save(key, machine, watermark + 1)
 
@@ -167,6 +171,12 @@ class EventProcessor(StatefulProcessor):
         if (saved := self._state.get()) is not None:
             machine.restore(saved[0])
         return machine
+
+    def _observed(self, machine: EventMachine) -> Iterator[Any]:
+        """Yield the events that waited for topic metadata, which a task reads once if it can change."""
+        if self._settings.read_topics is not None:
+            self._topics = self._topics or self._settings.read_topics()
+            yield from machine.observe_topics(self._topics)
 
     def _save(self, key: Any, machine: EventMachine, earliest: int) -> None:
         """Save the state, and set the timer for the earliest deadline, but not before `earliest`."""

@@ -16,7 +16,8 @@ from assignor.errors import IllegalArgumentError
 from assignor.replay.machine import read_rebalances, read_silences
 from assignor.spark.event_machine import EventMachine, MachineSettings
 from assignor.spark.event_stream import KEY, KEYED_RECORDS, runs, stream_events
-from assignor.spark.schemas import CLUSTER_RECORDS, EVENTS, check_columns, check_frame, lookup_names
+from assignor.spark.events_schema import with_times
+from assignor.spark.schemas import CLUSTER_RECORDS, ENGINE_EVENTS, check_columns, check_frame, lookup_names
 from assignor.validation import check_name, read_bool, read_broker_version, read_int, read_items, shown
 
 with dependency("pyspark", "pyarrow"):
@@ -24,7 +25,7 @@ with dependency("pyspark", "pyarrow"):
     from pyspark.sql import functions as F
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pyspark.sql import Column, DataFrame
 
@@ -38,7 +39,7 @@ IDLE_MS = 60_000
 
 def events(
     records: DataFrame,
-    topics: pa.Table | None = None,
+    topics: pa.Table | Callable[[], pa.Table] | None = None,
     *,
     until: int | None = None,
     finish: bool | None = None,
@@ -64,7 +65,9 @@ def events(
             clusters. Remove records of aborted transactions first, as a read_committed consumer does. Duplicate records
             are ignored.
         topics: Topic metadata over time, the columns of `schemas.TOPIC_METADATA`, and `cluster` if clusters have
-            topics of their own; without it, the metadata is that of each cluster.
+            topics of their own; without it, the metadata is that of each cluster. A function without arguments that
+            returns the metadata is called here, and in a stream again by each task of a micro-batch, so that topics
+            that are created later have names; Spark's workers must be able to read what it reads.
         until: Only for a batch: time in milliseconds up to which deadlines fire at the end. None fires only deadlines
             that records of the same partition have passed.
         finish: Only for a batch: True (default) to return the events that wait for later records.
@@ -109,7 +112,8 @@ def events(
             raise IllegalArgumentError(f"unknown setting {shown(name)}; the settings are {', '.join(known)}")
         read_bool(value, name) if name.startswith("is_") else read_int(value, name, bits=64)
     settings["broker_version"] = read_broker_version(broker_version)
-    metadata = TopicsByCluster(topics)
+    read_topics = functools.partial(_read, topics) if callable(topics) else None
+    metadata = TopicsByCluster(topics) if read_topics is None else read_topics()
     of_silences = (
         {name: read_silences(each) for name, each in _by_cluster(silences, "silences")}
         if isinstance(silences, Mapping)
@@ -129,14 +133,20 @@ def events(
         if until is not None or finish:
             raise IllegalArgumentError("until and finish are for batches: a stream has no end")
         require("google.protobuf")  # Spark needs it for streams with state
-        return stream_events(keyed, MachineSettings(new_replay, delay_ms), idle_ms)
+        stream_settings = MachineSettings(new_replay, delay_ms, read_topics=read_topics)
+        return with_times(stream_events(keyed, stream_settings, idle_ms))
     machine_settings = MachineSettings(new_replay, delay_ms, until, finish is not False)
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return batch_events(batches, machine_settings)
 
     ordered = keyed.repartition(*KEY).sortWithinPartitions(*KEY, "offset", "timestamp")
-    return ordered.mapInArrow(run, EVENTS)
+    return with_times(ordered.mapInArrow(run, ENGINE_EVENTS))
+
+
+def _read(topics: Callable[[], pa.Table]) -> TopicsByCluster:
+    """Return the topic metadata that a function returns."""
+    return TopicsByCluster(topics())
 
 
 def _by_cluster(given: Mapping[str, Any], what: str) -> list[tuple[str, Any]]:

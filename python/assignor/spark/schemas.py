@@ -22,7 +22,16 @@ from assignor.validation import wrong_type
 with dependency("pyspark", "pyarrow"):
     import pyarrow as pa
     from pyspark.sql.pandas.types import from_arrow_schema
-    from pyspark.sql.types import ArrayType, BooleanType, DoubleType, LongType, StringType, StructField, StructType
+    from pyspark.sql.types import (
+        ArrayType,
+        BooleanType,
+        DoubleType,
+        LongType,
+        StringType,
+        StructField,
+        StructType,
+        TimestampType,
+    )
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -153,16 +162,43 @@ _ENDED = _core.Replay(metadata.topics_table(None)).push_groups(None)
 HISTORY = columns(pa.array(_ENDED[3][1]).type)
 """Columns that `replay` returns for each group in addition to `group_id`."""
 
-EVENTS = columns(pa.record_batch(_ENDED[2][0]).schema)
-"""An event of a group. Each event has the first six columns and those of its kind; the others are null.
+ENGINE_EVENTS = columns(pa.record_batch(_ENDED[2][0]).schema)
+"""An event as the engine returns it, with the names of the JSON form."""
+
+EVENT_NAMES = MappingProxyType({"group": "group_id", "left": "members_left", "offset": "record_offset"})
+"""Names in `EVENTS` of columns whose names in JSON are words that SQL reserves, or methods of DataFrames."""
+
+EVENT_TIMES = tuple(
+    name
+    for name in ("at", "since", "until", "timestamp", "logged_at", "rebalance_at", "pause_since", "pause_until")
+    if name in ENGINE_EVENTS.fieldNames()
+)
+"""Columns with times in milliseconds. In `EVENTS`, each is followed by a timestamp with the ending `_time`."""
+
+
+def _events() -> StructType:
+    """Return the columns of `EVENTS`."""
+    found = []
+    for field in ENGINE_EVENTS.fields:
+        found.append(StructField(EVENT_NAMES.get(field.name, field.name), field.dataType))
+        if field.name in EVENT_TIMES:
+            found.append(StructField(f"{field.name}_time", TimestampType()))
+    return StructType(found)
+
+
+EVENTS = _events()
+"""An event of a group. Each event has the first seven columns and those of its kind; the others are null.
 
 event                kind of the event
-cluster, group       the group; `group` is null for a record whose key has no readable group
+cluster, group_id    the group; `group_id` is null for a record whose key has no readable group
 kind                 kind of the group: `classic`, `consumer`, `share`, `streams` or `offsets`
-at, offset           time in milliseconds and offset of the record that the event describes. The event of a deadline has
+at, record_offset    time in milliseconds and offset of the record that the event describes. The event of a deadline has
                      the deadline as its time and the offset of the group's last record
+at_time              the same time as a timestamp; null for a time outside the years 1 to 9999
 
-`docs/replay-events.md` describes the columns of each kind.
+`docs/replay-events.md` describes the columns of each kind. The names are those of JSON, except that `group` is
+`group_id`, `left` is `members_left`, and `offset` is `record_offset`. Each time in milliseconds has a timestamp beside
+it.
 """
 
 GROUP = StructType([field for field in HISTORY.fields if not isinstance(field.dataType, ArrayType)])
