@@ -105,7 +105,7 @@ def _rejected(spark: SparkSession) -> dict[str, Any]:
 
     handler: Any = remember
 
-    topics = spark.range(3).selectExpr("'c' cluster", "string(id) topic", "id partitions")
+    topics = spark.range(3).selectExpr("'c' cluster", "string(id) topic", "double(id) partitions")
     spark.registerProgressHandler(handler)
     try:
         Fleet(topics, spark.createDataFrame([], MEMBERS))

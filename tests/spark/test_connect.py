@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from assignor.spark import schemas
+from assignor.spark.column_types import late_columns
 from tests.spark import connect_program, programs
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def test_progress_is_drawn(connect: dict[str, Any]) -> None:
 
 
 def test_a_wrong_column_type_is_an_error_before_anything_runs(connect: dict[str, Any]) -> None:
-    expected = {"message": "topics: column partitions must be of type int, not bigint", "operations": 0}
+    expected = {"message": "topics: column partitions must be of type int, not double", "operations": 0}
 
     assert expected == connect["rejected"]
 
@@ -88,17 +89,30 @@ def test_missing_optional_columns_are_null_if_columns_are_not_known_yet(spark: S
     frame = spark.createDataFrame([(1, "t", "c")], "other int, topic string, cluster string")
     frame = frame.selectExpr("*", "3 partitions")
 
-    found = schemas.late_columns(frame, schemas.TOPICS, "topics", {"racks", "topic_id"})
+    found = late_columns(frame, schemas.TOPICS, "topics", {"racks", "topic_id"})
 
     assert schemas.TOPICS.simpleString() == found.schema.simpleString()
     assert [("c", "t", 3, None, None)] == [tuple(row) for row in found.collect()]
 
 
+def test_integers_and_texts_are_cast_if_columns_are_not_known_yet(spark: SparkSession) -> None:
+    query = """
+    select 'c' collate UTF8_LCASE cluster, 't' topic, 3L partitions,
+        array(array('r' collate UNICODE_CI)) racks, 'id' collate UNICODE topic_id
+    """
+
+    found = late_columns(spark.sql(query), schemas.TOPICS, "topics", {"racks", "topic_id"})
+
+    assert schemas.TOPICS.simpleString() == found.schema.simpleString()
+    assert [("c", "t", 3, [["r"]], "id")] == [tuple(row) for row in found.collect()]
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("'c' cluster, 't' topic, 3L partitions", "topics: column partitions must be of type int, not bigint"),
-        ("'c' cluster, 't' topic, 3 partitions, array('r') racks", "INCOMPATIBLE_COLUMN_TYPE"),
+        ("'c' cluster, 't' topic, 3D partitions", "topics: column partitions must be of type int, not double"),
+        ("'c' cluster, 't' topic, 3000000000 partitions", "topic 't': column partitions must be from -2147483648 to "),
+        ("'c' cluster, 't' topic, 3 partitions, array('r') racks", "DATATYPE_MISMATCH"),
         ("'c' cluster, 't' topic", "A column, variable, or function parameter with name `partitions`"),
     ],
 )
@@ -107,5 +121,5 @@ def test_wrong_columns_fail_the_job_if_columns_are_not_known_yet(spark: SparkSes
 
     optional = {"racks", "topic_id"}
     with pytest.raises(PySparkException) as raised:
-        schemas.late_columns(spark.sql(f"select {given}"), schemas.TOPICS, "topics", optional).collect()
+        late_columns(spark.sql(f"select {given}"), schemas.TOPICS, "topics", optional).collect()
     assert message in str(raised.value)

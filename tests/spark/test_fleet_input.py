@@ -40,8 +40,8 @@ def test_wrong_columns_are_an_error_before_any_job(spark: SparkSession, schema: 
 
     with pytest.raises(WrongTypeError, match=message):
         Fleet(topics, spark.createDataFrame([], schema))
-    with pytest.raises(WrongTypeError, match=r"^topics: column partitions must be of type int, not bigint$"):
-        Fleet(topics.selectExpr("cluster", "topic", "bigint(partitions) partitions"), topics)
+    with pytest.raises(WrongTypeError, match=r"^topics: column partitions must be of type int, not double$"):
+        Fleet(topics.selectExpr("cluster", "topic", "double(partitions) partitions"), topics)
     with pytest.raises(NullArgumentError, match=r"^topics must be a Spark DataFrame, not None$"):
         Fleet(None, topics)  # type: ignore[arg-type]  # an invalid argument is the test
     with pytest.raises(WrongTypeError, match=r"^topics has several columns topic; its columns are cluster, "):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from assignor import _core
 from assignor.dependencies import dependency
 from assignor.errors import WrongTypeError
-from assignor.spark.schemas import DECODED, RECORDS, check_columns, check_frame, lookup_names
+from assignor.spark.column_types import read_columns
+from assignor.spark.schemas import DECODED, RECORDS, check_frame, lookup_names
 from assignor.spark.slices import record_slices
 
 with dependency("pyspark", "pyarrow"):
@@ -38,7 +39,7 @@ def decode(records: DataFrame) -> DataFrame:
     Source: the message definitions of kafka-group-coordinator 4.3.1.
     """
     check_frame(records, "records")
-    check_columns(records, RECORDS, "records")
+    records = read_columns(records, RECORDS, "records")
     keys, added = lookup_names(records), DECODED.fieldNames()
     for name, key in zip(records.columns, keys, strict=True):
         if key in added:

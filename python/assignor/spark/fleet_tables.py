@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 from assignor.dependencies import dependency
 from assignor.errors import WrongTypeError
 from assignor.spark import schemas
+from assignor.spark.column_types import late_columns, read_columns
 
 with dependency("pyspark"):
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Mapping
 
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType
 
 
 def session_or_active(spark: SparkSession | None) -> SparkSession:
@@ -58,29 +60,31 @@ def read_table(
     frame: DataFrame,
     wanted: StructType,
     what: str,
-    optional: Iterable[str],
-    other_types: Mapping[str, str] = MappingProxyType({}),
+    optional: Collection[str],
+    other_types: Mapping[str, DataType] = MappingProxyType({}),
 ) -> tuple[DataFrame, list[str]]:
-    """Select the columns of a schema that a DataFrame has; return them and their names.
+    """Select the columns of a schema that a DataFrame has, with their types; return them and their names.
 
     Args:
         frame: The DataFrame.
         wanted: The schema.
         what: Name of the DataFrame in errors.
         optional: Columns that may be missing.
-        other_types: As for `schemas.known_columns`.
+        other_types: As for `column_types.read_columns`.
 
     Raises:
         WrongTypeError: A column is missing, duplicate or of another type, or the DataFrame is streaming.
     """
     schemas.check_frame(frame, what)
-    names = schemas.known_columns(frame, wanted, what, set(optional), other_types)
-    if names is None:
-        return schemas.late_columns(frame, wanted, what, set(optional)), wanted.fieldNames()
+    if not schemas.columns_are_known(frame):
+        return late_columns(frame, wanted, what, optional), wanted.fieldNames()
+    there = schemas.lookup_names(frame)
+    names = [name for name in wanted.fieldNames() if name not in optional or name in there]
+    found = read_columns(frame, StructType([wanted[name] for name in names]), what, other_types)
     if frame.isStreaming:
         # Spark's own error would name internal functions of this package.
         raise WrongTypeError(f"{what} must not be a streaming DataFrame; in foreachBatch, pass the batch")
-    return frame.select(*names), names
+    return found.select(*names), names
 
 
 def with_keys(schema: StructType) -> StructType:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from assignor import _core
 from assignor.cluster.timestamps import LATEST_TIME
 from assignor.dependencies import dependency
-from assignor.spark.schemas import RECORDS, check_columns
+from assignor.spark.column_types import read_columns
+from assignor.spark.schemas import RECORDS
 
 with dependency("pyspark", "pyarrow"):
     import pyarrow as pa
@@ -41,7 +42,7 @@ def read_records(spark: SparkSession, recording: Recording, *, is_committed: boo
     path = re.sub(r"([\[\]{}*?\\])", r"\\\1", f"file:{recording.records.absolute()}")
     # Without the option, Spark ignores files in nested folders.
     records = spark.read.option("recursiveFileLookup", "true").parquet(path)
-    check_columns(records, RECORDS, str(recording.records))
+    records = read_columns(records, RECORDS, str(recording.records))
     # Other columns of the file could have the names of columns that the pipeline adds.
     records = records.select(*RECORDS.fieldNames())
     if recording.until is not None:

@@ -14,10 +14,11 @@ from assignor.cluster.metadata import TopicsByCluster
 from assignor.dependencies import dependency, require
 from assignor.errors import IllegalArgumentError
 from assignor.replay.machine import read_rebalances, read_silences
+from assignor.spark.column_types import read_columns
 from assignor.spark.event_machine import EventMachine, MachineSettings
 from assignor.spark.event_stream import KEY, KEYED_RECORDS, runs, stream_events
 from assignor.spark.events_schema import with_times
-from assignor.spark.schemas import CLUSTER_RECORDS, ENGINE_EVENTS, check_columns, check_frame, lookup_names
+from assignor.spark.schemas import CLUSTER_RECORDS, ENGINE_EVENTS, check_frame, lookup_names
 from assignor.validation import check_name, read_bool, read_broker_version, read_int, read_items, shown
 
 with dependency("pyspark", "pyarrow"):
@@ -126,7 +127,7 @@ def events(
         new_replay(cluster)  # report invalid metadata and settings here, not from a worker
     if "cluster" not in lookup_names(records):
         records = records.withColumn("cluster", F.lit(""))
-    check_columns(records, CLUSTER_RECORDS, "records")
+    records = read_columns(records, CLUSTER_RECORDS, "records")
     keyed = records.select(*CLUSTER_RECORDS.fieldNames()).withColumn("bucket", _bucket(buckets))
     keyed = keyed.select(*KEYED_RECORDS.fieldNames())
     if records.isStreaming:

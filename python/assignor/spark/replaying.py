@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from assignor import _core
 from assignor.cluster.metadata import TopicsByCluster
 from assignor.dependencies import dependency
+from assignor.spark.column_types import read_columns
 from assignor.spark.packing import differs, starts_of
-from assignor.spark.schemas import CLUSTER_RECORDS, DECODED, HISTORY, RECORDS, check_columns, check_frame, lookup_names
+from assignor.spark.schemas import CLUSTER_RECORDS, DECODED, HISTORY, RECORDS, check_frame, lookup_names
 from assignor.spark.slices import record_slices
 from assignor.validation import read_broker_version
 
@@ -59,10 +60,11 @@ def replay(events: DataFrame, topics: pa.Table | None = None, *, broker_version:
             version is not three numbers.
     """
     check_frame(events, "events")
-    check_columns(events, _NEEDED, "events")
     has_cluster = _CLUSTER.name in lookup_names(events)
     key = [field for field in (_CLUSTER, DECODED["group_id"]) if has_cluster or field is not _CLUSTER]
-    check_columns(events, StructType(key), "events")
+    names = [field.name for field in key]
+    wanted = StructType([*key, *(field for field in _NEEDED.fields if field.name not in names)])
+    rows = read_columns(events, wanted, "events").select(*wanted.fieldNames())
     metadata, version = TopicsByCluster(topics), read_broker_version(broker_version)
     for cluster in metadata.clusters:
         _core.Replay(metadata.of(cluster))  # report invalid metadata here, not from a worker
@@ -71,8 +73,6 @@ def replay(events: DataFrame, topics: pa.Table | None = None, *, broker_version:
         return histories(batches, metadata, version)
 
     # All records of a group are in one partition of the log, so offsets give their order.
-    names = [field.name for field in key]
-    rows = events.select(*names, *(name for name in _NEEDED.fieldNames() if name not in names))
     if has_cluster:
         rows = rows.fillna("", [_CLUSTER.name])  # null is the cluster without a name, too
     by_group = rows.repartition(*names).sortWithinPartitions(*names, "offset", "timestamp")

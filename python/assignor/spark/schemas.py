@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from assignor import _core, lag, lag_time, lag_time_sums
 from assignor.cluster import metadata, records
 from assignor.dependencies import dependency
-from assignor.errors import WrongTypeError
 from assignor.migration import BrokerSettings
 from assignor.spark.engine_types import CLUSTERS, FLEET, GROUPS
 from assignor.validation import wrong_type
@@ -34,7 +33,7 @@ with dependency("pyspark", "pyarrow"):
     )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable
 
     from pyspark.sql import DataFrame
 
@@ -119,7 +118,7 @@ or if Kafka's class fails for the group or has several answers (only `simple`).
 MIGRATION_COLUMNS = ("protocol_type", "library", "library_version", "conversion_problem")
 """Columns of `MEMBERS` that only `migrate` reads."""
 
-PATTERN_LISTS = {"pattern": "array<string>"}
+PATTERN_LISTS = MappingProxyType({"pattern": ArrayType(StringType())})
 """Other type that the column of members may have, so that a member can have several patterns.
 
 In a function of a Declarative Pipeline the column must have the type in `MEMBERS`.
@@ -351,33 +350,6 @@ PROBLEMS = StructType(
 """
 
 
-def known_columns(
-    frame: DataFrame,
-    wanted: StructType,
-    what: str,
-    optional: Collection[str] = (),
-    other_types: Mapping[str, str] = MappingProxyType({}),
-) -> list[str] | None:
-    """Check the types of a DataFrame's columns, and return the names of the wanted columns that it has.
-
-    A column in `other_types` may also have the type there.
-
-    Returns:
-        The names in the order of `wanted`; None in functions of Declarative Pipelines, where the columns of a
-        DataFrame are not known yet.
-
-    Raises:
-        WrongTypeError: A required column is missing, or a column is duplicate, has another type or has a name in
-            another case.
-    """
-    if not columns_are_known(frame):
-        return None
-    there = lookup_names(frame)
-    names = [name for name in wanted.fieldNames() if name not in optional or name in there]
-    check_columns(frame, StructType([wanted[name] for name in names]), what, other_types)
-    return names
-
-
 def columns_are_known(frame: DataFrame) -> bool:
     """Return False in functions of Declarative Pipelines, where the columns of a DataFrame are not known yet."""
     with dependency("pyspark"):
@@ -391,28 +363,6 @@ def columns_are_known(frame: DataFrame) -> bool:
         if error.getCondition() == "ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION":
             return False
         raise
-
-
-def late_columns(frame: DataFrame, wanted: StructType, what: str, optional: Collection[str] = ()) -> DataFrame:
-    """Select all wanted columns of a DataFrame whose columns are not known yet; missing optional columns are null.
-
-    When Spark resolves the query, it rejects a missing required column and a type that cannot be converted. Any other
-    wrong type fails the job with the message of `check_columns`.
-    """
-    with dependency("pyspark"):
-        from pyspark.sql import functions as F
-
-    filling = [F.lit(None).cast(field.dataType).alias(field.name) for field in wanted.fields if field.name in optional]
-    if filling:  # `DataFrame.to` would do the same, but a pipeline's server resolves it too early.
-        none = frame.sparkSession.range(1).where(F.lit(False)).select(*filling)
-        frame = frame.unionByName(none, allowMissingColumns=True)
-    columns = []
-    for field in wanted.fields:
-        column, kind = F.col(field.name), field.dataType.simpleString()
-        found = F.typeof(column)
-        message = F.concat(F.lit(f"{what}: column {field.name} must be of type {kind}, not "), found)
-        columns.append(F.when(found == kind, column).otherwise(F.raise_error(message)).alias(field.name))
-    return frame.select(*columns)
 
 
 def _in_pipeline() -> bool:
@@ -443,28 +393,3 @@ def check_frame(frame: object, what: str) -> None:
     """Raise WrongTypeError if a value is not a DataFrame of Spark, classic or Connect."""
     if not hasattr(frame, "sparkSession"):
         raise wrong_type(what, "a Spark DataFrame", frame)
-
-
-def check_columns(
-    frame: DataFrame, wanted: StructType, what: str, other_types: Mapping[str, str] = MappingProxyType({})
-) -> None:
-    """Check that a DataFrame has each wanted column once and with its type, before any job starts.
-
-    A column in `other_types` may also have the type there.
-
-    Raises:
-        WrongTypeError: A column is missing, duplicate or of another type.
-    """
-    names, there = frame.columns, lookup_names(frame)
-    found = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
-    for field in wanted.fields:
-        kind = field.dataType.simpleString()
-        if there.count(field.name) > 1:
-            raise WrongTypeError(f"{what} has several columns {field.name}; its columns are {', '.join(names)}")
-        if field.name not in found:
-            columns = ", ".join(found)
-            raise WrongTypeError(f"{what} has no column {field.name} of type {kind}; its columns are {columns}")
-        other = other_types.get(field.name)
-        if found[field.name] not in (kind, other):
-            allowed = kind if other is None else f"{kind} or {other}"
-            raise WrongTypeError(f"{what}: column {field.name} must be of type {allowed}, not {found[field.name]}")
