@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 NAMES = (
     *("Fleet", "Fleet.from_recording", "Fleet.from_admin", "Fleet.from_snapshot", "Fleet.resolve", "Fleet.assign"),
     *("Fleet.balance", "Fleet.moves", "Fleet.what_if", "Fleet.scale", "Fleet.migrate", "Fleet.lag"),
-    *("Fleet.lag_in_time", "Fleet.problems", "Fleet.leave_out_invalid"),
+    *("Fleet.lag_in_time", "Fleet.problems", "Fleet.leave_out_invalid", "Fleet.where"),
     *("decode", "replay", "events", "synthetic_fleet"),
     *("sources.recording_records", "sources.segments", "sources.segment_files"),
     *("sources.kafka_offsets", "sources.kafka_connector"),
@@ -61,6 +61,7 @@ def spark_calls(spark: SparkSession) -> Iterator[Call]:
     yield call("Fleet.from_snapshot", Fleet.from_snapshot, snapshot=snapshot, spark=spark)
     for method in ("resolve", "assign", "moves", "problems", "leave_out_invalid"):
         yield call(f"Fleet.{method}", getattr(fleet, method))
+    yield call("Fleet.where", fleet.where, condition="cluster = 'eu'")
     yield call("Fleet.balance", fleet.balance, of="current", max_message_bytes=5)
     yield call("Fleet.what_if", fleet.what_if, scenarios=[Scenario("s")], max_message_bytes=5)
     yield call("Fleet.scale", fleet.scale, max_members=2)

@@ -94,7 +94,7 @@ def test_the_pipeline_can_run_again(pipeline: Path) -> None:
 # ---- the pages
 
 
-@pytest.mark.parametrize(("page", "examples"), [("fleet.md", 12), ("should-this-group-move-to-kip-848.md", 3)])
+@pytest.mark.parametrize(("page", "examples"), [("fleet.md", 13), ("should-this-group-move-to-kip-848.md", 3)])
 def test_the_examples_of_a_page_hold(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, page: str, examples: int
 ) -> None:

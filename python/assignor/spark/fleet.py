@@ -14,7 +14,14 @@ from assignor.spark import schemas
 from assignor.spark.fleet_balance import MAX_MESSAGE_BYTES, read_message_bytes, with_skew
 from assignor.spark.fleet_lag import lag_by
 from assignor.spark.fleet_problems import INVALID, problems_of
-from assignor.spark.fleet_tables import read_members, read_table, read_topics, session_or_active, with_keys
+from assignor.spark.fleet_tables import (
+    choose_groups,
+    read_members,
+    read_table,
+    read_topics,
+    session_or_active,
+    with_keys,
+)
 from assignor.spark.fleet_time_lag import time_lag_by
 from assignor.spark.fleet_what_if import with_missing_groups
 from assignor.spark.group_rows import call_engine, clusters_row, group_rows, invalid_topics
@@ -29,7 +36,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
     from assignor.cluster.snapshot import ClusterSnapshot
     from assignor.spark.scenario import Scenario
@@ -97,6 +104,7 @@ class Fleet:
         self._clusters = clusters_row(self._topics, topic_columns)
         self._snapshot: ClusterSnapshot | None = None
         self._leaves_out_invalid = False
+        self._conditions: tuple[Column | str, ...] = ()
 
     @classmethod
     def from_recording(
@@ -212,6 +220,27 @@ class Fleet:
         """
         fleet = copy(self)
         fleet._leaves_out_invalid = True
+        return fleet
+
+    def where(self, condition: Column | str) -> Fleet:
+        """Return a copy of this fleet with the groups that meet a condition on the columns `cluster` and `group_id`.
+
+        Spark leaves out the other groups before it shuffles any rows: those in members and in `current`, and those in
+        the committed offsets that `lag` and `lag_in_time` read. A group whose key is null meets no comparison. All
+        topics stay, because the condition names no topics: `problems` still lists the invalid ones of every cluster,
+        and what a `snapshot` lacks.
+
+        Args:
+            condition: As for `DataFrame.where`: `functions.col("cluster") == "eu"`, or `"group_id like 'billing%'"`.
+
+        Raises:
+            WrongTypeError: `condition` is neither a Column nor a str.
+            IllegalArgumentError: `condition` has another column, or Spark cannot resolve it.
+        """
+        fleet = copy(self)
+        fleet._members = choose_groups(self._members, condition)
+        fleet._current = None if self._current is None else choose_groups(self._current, condition)
+        fleet._conditions = (*self._conditions, condition)
         return fleet
 
     def resolve(self) -> DataFrame:
@@ -368,7 +397,8 @@ class Fleet:
             WrongTypeError: A column is missing, duplicate or of another type, or a DataFrame is streaming.
             IllegalArgumentError: Unknown `by`, or the fleet has no `current`.
         """
-        return lag_by(self._owned("lag()"), committed, end_offsets, by)
+        owned = self._owned("lag()")
+        return lag_by(owned, self._of_groups(committed, schemas.COMMITTED), end_offsets, by)
 
     def lag_in_time(
         self,
@@ -398,7 +428,8 @@ class Fleet:
             WrongTypeError: A column is missing, duplicate or of another type, or a DataFrame is streaming.
             IllegalArgumentError: Unknown `by`, `window_ms` is not positive, or the fleet has no `current`.
         """
-        return time_lag_by(self._owned("lag_in_time()"), committed, end_offsets, by, window_ms)
+        owned = self._owned("lag_in_time()")
+        return time_lag_by(owned, self._of_groups(committed, schemas.TIMED_COMMITTED), end_offsets, by, window_ms)
 
     def problems(self) -> DataFrame:
         """Return problems: rows without a key, invalid topics and groups, groups that are not computed, unread parts.
@@ -420,6 +451,14 @@ class Fleet:
         if self._current is None:
             raise IllegalArgumentError(f"{method} needs the owned partitions: Fleet(topics, members, current)")
         return self._current
+
+    def _of_groups(self, committed: DataFrame, wanted: StructType) -> DataFrame:
+        """Return the committed offsets of the groups of this fleet."""
+        if self._conditions:
+            committed, _ = read_table(committed, wanted, "committed", ())
+        for condition in self._conditions:
+            committed = choose_groups(committed, condition)
+        return committed
 
     @property
     def _names_assignors(self) -> bool:

@@ -6,12 +6,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from assignor.dependencies import dependency
-from assignor.errors import WrongTypeError
+from assignor.errors import IllegalArgumentError, WrongTypeError
 from assignor.spark import schemas
 from assignor.spark.column_types import late_columns, read_columns
+from assignor.validation import check_name, wrong_type
 
 with dependency("pyspark"):
-    from pyspark.sql import SparkSession
+    from pyspark.errors import PySparkException
+    from pyspark.sql import Column, SparkSession
     from pyspark.sql.types import StructType
 
 if TYPE_CHECKING:
@@ -85,6 +87,31 @@ def read_table(
         # Spark's own error would name internal functions of this package.
         raise WrongTypeError(f"{what} must not be a streaming DataFrame; in foreachBatch, pass the batch")
     return found.select(*names), names
+
+
+def choose_groups(frame: DataFrame, condition: Column | str) -> DataFrame:
+    """Return the rows whose group meets a condition on `cluster` and `group_id`.
+
+    Raises:
+        WrongTypeError: The condition is neither a Column nor a text.
+        IllegalArgumentError: It has another column, or Spark cannot resolve it. This is checked before any job starts,
+            unless the columns of the DataFrame are not known yet.
+    """
+    if not isinstance(condition, (Column, str)):
+        raise wrong_type("condition", "a Column or a str", condition)
+    if isinstance(condition, str):
+        check_name(condition, "condition")
+    try:
+        if schemas.columns_are_known(frame):
+            # Without rows: Spark would find other columns of the frame although they are not selected.
+            keys = StructType([schemas.MEMBERS[key] for key in schemas.KEYS])
+            frame.sparkSession.createDataFrame([], keys).where(condition).schema  # noqa: B018  # resolves it in Connect
+        return frame.where(condition)
+    except PySparkException as error:
+        cause = str(error).splitlines()[0]
+        raise IllegalArgumentError(
+            f"condition must be one on the columns {' and '.join(schemas.KEYS)}: {cause}"
+        ) from error
 
 
 def with_keys(schema: StructType) -> StructType:
