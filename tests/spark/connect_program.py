@@ -5,6 +5,7 @@ python connect_program.py RECORDING ANSWERS
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import sys
@@ -14,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from assignor.errors import WrongTypeError
-from assignor.spark import Fleet, Scenario
+from assignor.spark import Fleet, Scenario, schemas
 from assignor.spark.progress import progress
 
 if TYPE_CHECKING:
@@ -79,6 +81,43 @@ def with_invalid(spark: SparkSession) -> Fleet:
     return small(spark, members, *2 * [("c", "bad", 1)]).leave_out_invalid()
 
 
+def with_other_types(spark: SparkSession) -> Fleet:
+    """Return the group `g` of a fleet whose columns have other types than the schemas, next to a group `G`."""
+    fleet = small(spark, [("c", "g", "a", ["t"]), ("c", "G", "a", ["t"]), ("c", "g", "b", ["t"])])
+    tables = {
+        fleet.topics: {"partitions": "bigint"},
+        fleet.members: {"group_id": "string collate UTF8_LCASE", "topics": "array<string collate UNICODE_CI>"},
+        fleet.current: {"start": "smallint", "group_id": "string collate UTF8_LCASE"},
+    }
+    cast = (
+        frame.withColumns({name: F.col(name).cast(kind) for name, kind in kinds.items()})
+        for frame, kinds in tables.items()
+        if frame is not None
+    )
+    return Fleet(*cast).where(F.col("group_id") == "g")
+
+
+def explained(fleet: Fleet) -> dict[str, str]:
+    """Return the plans of the result of each method as `explain` prints them."""
+    spark, texts = fleet.members.sparkSession, {}
+    offsets = [
+        spark.createDataFrame([], schema)
+        for schema in (schemas.COMMITTED, schemas.END_OFFSETS, schemas.TIMED_COMMITTED, schemas.TIMED_END_OFFSETS)
+    ]
+    answers = {
+        **{name: getattr(fleet, name)() for name in ("resolve", "assign", "balance", "moves", "scale", "problems")},
+        "what_if": fleet.what_if(SCENARIOS),
+        "migrate": fleet.migrate(),
+        "lag": fleet.lag(*offsets[:2]),
+        "lag_in_time": fleet.lag_in_time(*offsets[2:]),
+    }
+    for name, frame in answers.items():
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            frame.explain(extended=True)
+        texts[name] = printed.getvalue()
+    return texts
+
+
 class _Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
@@ -135,6 +174,8 @@ def main(recording: str, answers: str) -> None:
         "tables": [in_order(table.to_pylist()) for table in tables],
         "without keys": answers_of(small(spark, WITHOUT_KEYS)),
         "with invalid": answers_of(with_invalid(spark)),
+        "with other types": answers_of(with_other_types(spark)),
+        "explained": explained(fleet),
         "progress": _progress(spark),
         "rejected": _rejected(spark),
         "failed": _failed(spark),

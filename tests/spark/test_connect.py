@@ -66,6 +66,25 @@ def test_invalid_groups_are_left_out_and_reported_the_same(connect: dict[str, An
         assert reason in problems
 
 
+def test_columns_are_cast_and_groups_chosen_the_same(connect: dict[str, Any], spark: SparkSession) -> None:
+    found = connect["with other types"]
+
+    assert connect_program.answers_of(connect_program.with_other_types(spark)) == found
+    for name in ("assign", "resolve", "balance", "moves"):
+        assert {"g"} == {row["group_id"] for row in found[name]}
+
+
+def test_plans_are_valid_text(connect: dict[str, Any], spark: SparkSession) -> None:
+    texts = connect["explained"], connect_program.explained(connect_program.small(spark, connect_program.WITHOUT_KEYS))
+
+    for of_session in texts:
+        assert 10 == len(of_session)
+        for name, text in of_session.items():
+            assert "== Physical Plan ==" in text, name
+            assert "\N{REPLACEMENT CHARACTER}" not in text, name
+        assert "0xFFFEFF" in of_session["assign"]
+
+
 def test_progress_is_drawn(connect: dict[str, Any]) -> None:
     assert "sleeping" in connect["progress"]
     assert "/4 tasks" in connect["progress"]

@@ -72,7 +72,10 @@ def _blobs(rows: DataFrame, columns: Sequence[str]) -> tuple[DataFrame, StructTy
 
 def _joined_texts(name: str) -> Column:
     """Return a column of lists as texts, which `grouping` splits."""
-    separator, null, nothing = (F.lit(mark).cast("string") for mark in (SEPARATOR, NULL_TEXT, NO_TEXTS))
+    # Spark would put a constant text into the plan, whose printed form is UTF-8. Because of an index that the optimizer
+    # does not know, the marks stay bytes, which Spark prints as hexadecimal digits.
+    first = F.when(F.spark_partition_id() >= 0, F.lit(1))
+    separator, null, nothing = (F.elt(first, F.lit(mark)).cast("string") for mark in (SEPARATOR, NULL_TEXT, NO_TEXTS))
     text = F.call_function("array_join", F.col(name), separator, null)
     return F.when(F.size(name) == 0, nothing).otherwise(text)
 
