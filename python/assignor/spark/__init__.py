@@ -3,8 +3,8 @@
 `decode` decodes the records of `__consumer_offsets`, `replay` rebuilds each group from them, and `events` returns what
 happened to the groups and why, in a batch or as a stream. `sources` reads the records. `Fleet` computes
 assignments, balance, moves and what-if scenarios of thousands of groups. `synthetic_fleet` generates test data.
-`session.session` starts a local Spark session, and `progress.progress` shows its progress. This package needs the extra
-`spark`.
+`session.session` starts a local Spark session, and `progress.progress` shows its progress. `check_executors` finds out
+whether the executors of a cluster have this package, which needs the extra `spark`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assignor.spark.decoding import decode as decode
+    from assignor.spark.executors import check_executors as check_executors
     from assignor.spark.fleet import Fleet as Fleet
     from assignor.spark.replay_events import events as events
     from assignor.spark.replaying import replay as replay
@@ -24,6 +25,7 @@ _MODULES = {
     "Fleet": "fleet",
     "Scenario": "scenario",
     "SyntheticFleet": "synthetic",
+    "check_executors": "executors",
     "decode": "decoding",
     "events": "replay_events",
     "replay": "replaying",

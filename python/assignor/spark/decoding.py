@@ -9,6 +9,7 @@ from assignor import _core
 from assignor.dependencies import dependency
 from assignor.errors import WrongTypeError
 from assignor.spark.column_types import read_columns
+from assignor.spark.executors import on_executors
 from assignor.spark.schemas import DECODED, RECORDS, check_frame, lookup_names
 from assignor.spark.slices import record_slices
 
@@ -45,7 +46,7 @@ def decode(records: DataFrame) -> DataFrame:
         if key in added:
             raise WrongTypeError(f"records: decode adds a column {name}; drop or rename the existing one")
 
-    decoded = arrow_udf(decoded_columns, DECODED)("key", "value")  # type: ignore[call-overload]  # Spark reads the kind from the hints
+    decoded = arrow_udf(on_executors(records.sparkSession, decoded_columns), DECODED)("key", "value")  # type: ignore[call-overload]  # Spark reads the kind from the hints
     struct = "decoded"
     while struct in keys:
         struct += "_"

@@ -12,6 +12,7 @@ from assignor.replay.events import to_json
 from assignor.replay.recorded import end_of
 from assignor.replay.silences import silence_events, silences_of
 from assignor.spark.events_schema import without_times
+from assignor.spark.executors import on_executors
 from assignor.spark.recording_files import read_records
 from assignor.spark.replay_events import events
 
@@ -85,5 +86,6 @@ def event_lines(
         logged=logged,
         broker_version=None if version is None else ".".join(map(str, version)),
     )
-    for row in without_times(found).mapInArrow(render, from_arrow_schema(_COLUMNS)).toLocalIterator():
+    lines = without_times(found).mapInArrow(on_executors(spark, render), from_arrow_schema(_COLUMNS))
+    for row in lines.toLocalIterator():
         yield row["group"], row["at"], row["offset"], row["line"]

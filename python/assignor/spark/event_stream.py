@@ -6,6 +6,7 @@ it one by one.
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from assignor.dependencies import dependency
 from assignor.spark.event_machine import EventMachine
+from assignor.spark.executors import on_executors, sent
 from assignor.spark.live_machines import LIVE
 from assignor.spark.packing import collect, differs, starts_of
 from assignor.spark.schemas import CLUSTER_RECORDS, ENGINE_EVENTS
@@ -64,7 +66,7 @@ def stream_events(records: DataFrame, settings: MachineSettings, idle_ms: int | 
         spark.conf.set(PROVIDER, ROCKSDB)
     if spark.conf.get(CHANGELOG, None) is None:
         spark.conf.set(CHANGELOG, "true")  # shortens the commit of a micro-batch
-    packed = records.mapInArrow(pack, _PACKED)
+    packed = records.mapInArrow(on_executors(records.sparkSession, pack), _PACKED)
     mode = "None"
     if idle_ms is not None:
         # With processing-time timers, a query with the trigger availableNow would run forever. The time at which a
@@ -72,7 +74,7 @@ def stream_events(records: DataFrame, settings: MachineSettings, idle_ms: int | 
         packed = packed.withColumn("read_at", F.current_timestamp()).withWatermark("read_at", f"{idle_ms} milliseconds")
         mode = "EventTime"
     found = packed.groupBy(*KEY).transformWithState(EventProcessor(settings, idle_ms), _EVENTS_OUT, "Append", mode)
-    return found.mapInArrow(unpack, ENGINE_EVENTS)
+    return found.mapInArrow(on_executors(found.sparkSession, unpack), ENGINE_EVENTS)
 
 
 def runs(batch: pa.RecordBatch) -> Iterator[tuple[tuple[Any, ...], pa.RecordBatch]]:
@@ -124,10 +126,14 @@ class EventProcessor(StatefulProcessor):
     minus `idle_ms`.
     """
 
-    def __init__(self, settings: MachineSettings, idle_ms: int | None) -> None:
+    def __init__(self, settings: MachineSettings, idle_ms: int | None, query: bytes | None = None) -> None:
         self._settings = settings
         self._idle_ms = idle_ms
-        self._query = os.urandom(16)  # a query with other topic metadata must not use the machines of this one
+        # A query with other topic metadata must not use the machines of this one.
+        self._query = query or os.urandom(16)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return sent(functools.partial(EventProcessor, self._settings, self._idle_ms, self._query))
 
     def init(self, handle: Any) -> None:
         """Get the state."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
 from assignor.lag import COMPUTED, LARGEST_LAG, PROBLEMS, compute_lag
+from assignor.spark.executors import on_executors
 from assignor.spark.fleet_tables import read_table
 from assignor.spark.schemas import COMMITTED, END_OFFSETS, FLEET_LAG, KEYS
 from assignor.validation import shown
@@ -49,7 +50,7 @@ def _lag_of_partitions(current: DataFrame, committed: DataFrame, end_offsets: Da
     commits = _once(committed.where("committed >= 0"), "committed", _PARTITION, ["committed"])
     ends = _once(end_offsets, "end_offsets", _PLACE, ["end_offset", "start_offset"])
     rows = commits.join(owners_of(current), list(_PARTITION), "full").join(ends, list(_PLACE), "left")
-    lag = arrow_udf(_lag, _LAG)("committed", "start_offset", "end_offset")  # type: ignore[call-overload]  # Spark reads the kind from the hints
+    lag = arrow_udf(on_executors(rows.sparkSession, _lag), _LAG)("committed", "start_offset", "end_offset")  # type: ignore[call-overload]  # Spark reads the kind from the hints
     return rows.select("*", lag.alias("found")).select("*", "found.*").select(*FLEET_LAG.fieldNames())
 
 

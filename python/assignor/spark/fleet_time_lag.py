@@ -12,6 +12,7 @@ from assignor.lag import COMPUTED, PARTITION_LAG, compute_lag
 from assignor.lag_samples import UNKNOWN, align_arrays
 from assignor.lag_time import add_time
 from assignor.lag_time_sums import By, sum_lag_in_time
+from assignor.spark.executors import on_executors
 from assignor.spark.fleet_lag import owned_ids
 from assignor.spark.fleet_tables import read_table
 from assignor.spark.packing import RUN, codes_of, complete_runs
@@ -74,7 +75,7 @@ def _time_lag_of_partitions(
     rows = of_ends.unionByName(of_commits, allowMissingColumns=True).unionByName(of_owners, allowMissingColumns=True)
     # All commits of a cluster without end offsets count: its positions are known, but not its lag.
     known = rows.join(last, "cluster", "left").where("at is null or at <= coalesce(last, at)")
-    return _by_hash(known, _PLACE).mapInArrow(_computer(window_ms), TIME_LAG)
+    return _by_hash(known, _PLACE).mapInArrow(on_executors(known.sparkSession, _computer(window_ms)), TIME_LAG)
 
 
 def _by_hash(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
@@ -95,7 +96,7 @@ def _sums(partitions: DataFrame, by: By) -> DataFrame:
                 names = pa.repeat(cluster, len(found))
                 yield from found.add_column(0, "cluster", names).to_batches()
 
-    return _by_hash(partitions, KEYS).mapInArrow(sums, SUMMED_TIME[by])
+    return _by_hash(partitions, KEYS).mapInArrow(on_executors(partitions.sparkSession, sums), SUMMED_TIME[by])
 
 
 def _computer(window_ms: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

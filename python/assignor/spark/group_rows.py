@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
+from assignor.spark.executors import on_executors
 from assignor.spark.grouping import NO_TEXTS, NULL_TEXT, SEPARATOR, answer_rows, grouped, rows_of
 from assignor.spark.packing import BUCKET, RUN, joined, packed, packed_schema
 from assignor.spark.schemas import ASSIGNMENTS, KEYS, PATTERN_LISTS, columns_are_known
@@ -202,9 +203,9 @@ def _mapped(frame: DataFrame, function: _Function, schema: StructType) -> DataFr
             for _, found in function(given):
                 yield from found
 
-        return frame.mapInArrow(batches, schema)
+        return frame.mapInArrow(on_executors(frame.sparkSession, batches), schema)
     # Not `mapInArrow`, which would ask Spark for the columns.
-    lists = arrow_udf(_in_lists(function), ArrayType(schema)).asNondeterministic()  # type: ignore[call-overload]  # read from the hints
+    lists = arrow_udf(on_executors(frame.sparkSession, _in_lists(function)), ArrayType(schema)).asNondeterministic()  # type: ignore[call-overload]  # read from the hints
     return frame.select(lists(F.struct("*")).alias("found")).select(F.inline("found"))
 
 

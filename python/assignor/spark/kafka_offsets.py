@@ -7,6 +7,7 @@ checkpoint has the positions of a stream. `assignor.spark.sources.kafka_offsets`
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,6 +15,7 @@ from assignor.cluster.connection import CONSUMER, ClientSettings
 from assignor.cluster.log import ISOLATION_LEVELS, READ_COMMITTED, TOPIC, OffsetsLog
 from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
+from assignor.spark.executors import on_executors, sent
 from assignor.spark.schemas import CLUSTER_RECORDS
 from assignor.validation import shown
 
@@ -34,6 +36,7 @@ except ImportError:  # pragma: no cover  # PySpark 4.1
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
 NAME = "kafka_offsets"
@@ -172,9 +175,27 @@ class KafkaOffsets(DataSource):
         return _StreamReader(settings)
 
 
+def source_for(spark: SparkSession) -> type[DataSource]:
+    """Return the class to register with a session: an executor makes a `KafkaOffsets` in its place."""
+    make = on_executors(spark, KafkaOffsets)
+
+    class OnExecutors(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return "kafka_offsets"
+
+        def __new__(cls, options: dict[str, str]) -> Any:
+            return make(options)
+
+    return OnExecutors
+
+
 class _BatchReader(DataSourceReader):
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return sent(functools.partial(_BatchReader, self._settings))
 
     def partitions(self) -> Sequence[OffsetRange]:
         bounds = log_bounds(self._settings)
@@ -191,6 +212,9 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._last: dict[int, int] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return sent(functools.partial(_StreamReader, self._settings))  # executors only read
 
     def initialOffset(self) -> dict[str, int]:
         starts = {

@@ -9,6 +9,7 @@ from assignor import _core
 from assignor.cluster.timestamps import LATEST_TIME
 from assignor.dependencies import dependency
 from assignor.spark.column_types import read_columns
+from assignor.spark.executors import on_executors
 from assignor.spark.schemas import RECORDS
 
 with dependency("pyspark", "pyarrow"):
@@ -68,5 +69,5 @@ def with_groups(records: DataFrame) -> DataFrame:
     def read(keys: pa.Array) -> pa.Array:
         return pa.array(_core.record_groups(keys))
 
-    group = arrow_udf(read, StringType())("key")  # type: ignore[call-overload]  # Spark reads the kind from the hints
+    group = arrow_udf(on_executors(records.sparkSession, read), StringType())("key")  # type: ignore[call-overload]  # Spark reads the kind from the hints
     return records.withColumn("group_id", group)

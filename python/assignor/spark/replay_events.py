@@ -18,6 +18,7 @@ from assignor.spark.column_types import read_columns
 from assignor.spark.event_machine import EventMachine, MachineSettings
 from assignor.spark.event_stream import KEY, KEYED_RECORDS, runs, stream_events
 from assignor.spark.events_schema import with_times
+from assignor.spark.executors import on_executors
 from assignor.spark.schemas import CLUSTER_RECORDS, ENGINE_EVENTS, check_frame, lookup_names
 from assignor.validation import check_name, read_bool, read_broker_version, read_int, read_items, shown
 
@@ -142,7 +143,7 @@ def events(
         return batch_events(batches, machine_settings)
 
     ordered = keyed.repartition(*KEY).sortWithinPartitions(*KEY, "offset", "timestamp")
-    return with_times(ordered.mapInArrow(run, ENGINE_EVENTS))
+    return with_times(ordered.mapInArrow(on_executors(records.sparkSession, run), ENGINE_EVENTS))
 
 
 def _read(topics: Callable[[], pa.Table]) -> TopicsByCluster:

@@ -10,6 +10,7 @@ from assignor import _core
 from assignor.cluster.metadata import TopicsByCluster
 from assignor.dependencies import dependency
 from assignor.spark.column_types import read_columns
+from assignor.spark.executors import on_executors
 from assignor.spark.packing import differs, starts_of
 from assignor.spark.schemas import CLUSTER_RECORDS, DECODED, HISTORY, RECORDS, check_frame, lookup_names
 from assignor.spark.slices import record_slices
@@ -76,7 +77,7 @@ def replay(events: DataFrame, topics: pa.Table | None = None, *, broker_version:
     if has_cluster:
         rows = rows.fillna("", [_CLUSTER.name])  # null is the cluster without a name, too
     by_group = rows.repartition(*names).sortWithinPartitions(*names, "offset", "timestamp")
-    return by_group.mapInArrow(run, StructType([*key, *_ROW.fields[1:]]))
+    return by_group.mapInArrow(on_executors(events.sparkSession, run), StructType([*key, *_ROW.fields[1:]]))
 
 
 def histories(

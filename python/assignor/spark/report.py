@@ -10,6 +10,7 @@ from assignor.dependencies import dependency
 from assignor.replay.recorded import end_of
 from assignor.replay.silences import silences_of, write_silences
 from assignor.report.local import write_batches
+from assignor.spark.executors import on_executors
 from assignor.spark.progress import progress
 from assignor.spark.recording_files import read_records, with_groups
 from assignor.spark.schemas import RECORDS
@@ -83,7 +84,7 @@ def write_tables(
     with progress(spark, "decoding and replaying", quiet=quiet):
         records = with_groups(read_records(spark, recording))
         by_group = records.repartition("group_id").sortWithinPartitions("group_id", "offset", "timestamp", "partition")
-        by_group.mapInArrow(write, _COLUMNS).collect()
+        by_group.mapInArrow(on_executors(spark, write), _COLUMNS).collect()
         if not (part / "records").exists():
             none = pa.RecordBatch.from_pylist([], to_arrow_schema(_COLUMNS))
             write_batches([none], metadata, end, part, silences=(), file="part-none")

@@ -14,6 +14,7 @@ from assignor.cluster.log import TOPIC
 from assignor.cluster.records import SCHEMA
 from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
+from assignor.spark.executors import on_executors
 from assignor.spark.schemas import CLUSTER_RECORDS
 from assignor.validation import check_name, shown
 
@@ -66,7 +67,8 @@ FILES = pa.schema(
 
 def read_segments(spark: SparkSession, path: str, *, cluster: str, is_committed: bool) -> DataFrame:
     """Return the records of all segments below a path; see `sources.segments`."""
-    rows = _files(spark, path).mapInArrow(_read_records, from_arrow_schema(_ROWS))
+    files = _files(spark, path)
+    rows = files.mapInArrow(on_executors(spark, _read_records), from_arrow_schema(_ROWS))
     # Replicas of a partition have the same records. If their logs diverged, the later leader is right, also for the
     # records that follow: the other replica would have truncated its log.
     log = Window.partitionBy("partition").orderBy("offset", F.desc("leader_epoch"))
@@ -88,7 +90,8 @@ def read_segments(spark: SparkSession, path: str, *, cluster: str, is_committed:
 
 def list_segments(spark: SparkSession, path: str) -> DataFrame:
     """Return a row for each segment below a path, with the columns of `FILES`; see `sources.segment_files`."""
-    return _files(spark, path).mapInArrow(_read_ends, from_arrow_schema(FILES))
+    files = _files(spark, path)
+    return files.mapInArrow(on_executors(spark, _read_ends), from_arrow_schema(FILES))
 
 
 def _files(spark: SparkSession, path: str) -> DataFrame:

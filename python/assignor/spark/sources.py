@@ -144,7 +144,7 @@ def kafka_offsets(
     Returns:
         The columns of `schemas.CLUSTER_RECORDS`. Each task reads one partition of the topic.
     """
-    from assignor.spark.kafka_offsets import NAME, KafkaOffsets, Settings
+    from assignor.spark.kafka_offsets import NAME, Settings, source_for
 
     check_session(spark)
     read_bool(stream, "stream")
@@ -154,7 +154,7 @@ def kafka_offsets(
         **_texts(options),
     }
     Settings.read(texts)  # report invalid options here, not from a worker
-    spark.dataSource.register(KafkaOffsets)
+    spark.dataSource.register(source_for(spark))
     reader = spark.readStream if stream else spark.read
     return reader.format(NAME).options(**texts).load()
 
