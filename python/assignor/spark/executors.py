@@ -41,7 +41,7 @@ _CHECKED: weakref.WeakSet[SparkContext] = weakref.WeakSet()
 def check_executors(spark: SparkSession) -> None:
     """Raise an error if the Python of an executor lacks this package, has another version, or cannot import it.
 
-    The check runs a task for each core of the executors that Spark has now.
+    The check runs a task for each core of the executors that Spark has now. An executor that is busy may get none.
 
     Args:
         spark: The session.
