@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 NAMES = (
     *("Fleet", "Fleet.from_recording", "Fleet.from_admin", "Fleet.from_snapshot", "Fleet.resolve", "Fleet.assign"),
     *("Fleet.balance", "Fleet.moves", "Fleet.what_if", "Fleet.scale", "Fleet.migrate", "Fleet.lag"),
-    *("Fleet.lag_in_time", "Fleet.problems", "Fleet.leave_out_invalid", "Fleet.where"),
-    *("decode", "replay", "events", "synthetic_fleet", "check_executors"),
+    *("Fleet.lag_in_time", "Fleet.problems", "Fleet.leave_out_invalid", "Fleet.where", "Fleet.create_views"),
+    *("decode", "replay", "events", "register_sql", "synthetic_fleet", "check_executors"),
     *("sources.recording_records", "sources.segments", "sources.segment_files"),
     *("sources.kafka_offsets", "sources.kafka_connector"),
     *("session.session", "progress.progress"),
@@ -40,7 +40,7 @@ def _entered(manager: Callable[..., Any], **given: Any) -> None:
 def spark_calls(spark: SparkSession) -> Iterator[Call]:
     """Yield the calls of `NAMES`."""
     from assignor.migration import BrokerSettings
-    from assignor.spark import Fleet, Scenario, decode, events, replay, schemas, sources, synthetic_fleet
+    from assignor.spark import Fleet, Scenario, decode, events, register_sql, replay, schemas, sources, synthetic_fleet
     from assignor.spark.executors import check_executors
     from assignor.spark.progress import progress
     from assignor.spark.session import session
@@ -76,6 +76,8 @@ def spark_calls(spark: SparkSession) -> Iterator[Call]:
     yield call("replay", replay, events=decode(records), topics=None)
     settings = {"storm_rebalances": 3, "stuck_factor": 3}
     yield call("events", events, records=records, topics=None, until=5, finish=True, **settings)
+    yield call("Fleet.create_views", fleet.create_views, prefix="hostile_")
+    yield call("register_sql", register_sql, spark=spark)
     shares = dict.fromkeys(("static_share", "pattern_share", "asymmetric_share", "stale_share"), 0.5)
     counts = dict.fromkeys(("groups", "members", "topics", "topics_per_group", "clusters", "racks", "seed"), 1)
     yield call("synthetic_fleet", synthetic_fleet, spark=spark, **counts, **shares)

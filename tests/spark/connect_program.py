@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from assignor.errors import WrongTypeError
-from assignor.spark import Fleet, Scenario, schemas
+from assignor.spark import Fleet, Scenario, register_sql, schemas
 from assignor.spark.progress import progress
 
 if TYPE_CHECKING:
@@ -118,6 +118,18 @@ def explained(fleet: Fleet) -> dict[str, str]:
     return texts
 
 
+def answers_in_sql(spark: SparkSession) -> list[list[Any]]:
+    """Return what a view of a fleet and the table function say of the same group."""
+    small(spark, [("c", "g", "a", ["t"]), ("c", "g", "b", ["t"])]).create_views("connect_")
+    register_sql(spark)
+    rows = (
+        "SELECT cluster, group_id, member_id, topic, partitions "
+        "FROM (SELECT *, explode(topics) AS topic FROM connect_members) JOIN connect_topics USING (cluster, topic)"
+    )
+    queries = ("SELECT * FROM connect_assign", f"SELECT * FROM assignor_assign(TABLE({rows}))")
+    return [[list(row) for row in spark.sql(f"{query} ORDER BY start").collect()] for query in queries]
+
+
 class _Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
@@ -176,6 +188,7 @@ def main(recording: str, answers: str) -> None:
         "with invalid": answers_of(with_invalid(spark)),
         "with other types": answers_of(with_other_types(spark)),
         "explained": explained(fleet),
+        "sql": answers_in_sql(spark),
         "progress": _progress(spark),
         "rejected": _rejected(spark),
         "failed": _failed(spark),

@@ -85,6 +85,13 @@ def test_plans_are_valid_text(connect: dict[str, Any], spark: SparkSession) -> N
         assert "0xFFFEFF" in of_session["assign"]
 
 
+def test_views_and_the_table_function_answer_the_same(connect: dict[str, Any], spark: SparkSession) -> None:
+    expected = [["c", "g", "a", "t", 0, 2], ["c", "g", "b", "t", 2, 1]]
+
+    assert [expected, expected] == connect["sql"]
+    assert connect["sql"] == connect_program.answers_in_sql(spark)
+
+
 def test_progress_is_drawn(connect: dict[str, Any]) -> None:
     assert "sleeping" in connect["progress"]
     assert "/4 tasks" in connect["progress"]

@@ -2,9 +2,10 @@
 
 `decode` decodes the records of `__consumer_offsets`, `replay` rebuilds each group from them, and `events` returns what
 happened to the groups and why, in a batch or as a stream. `sources` reads the records. `Fleet` computes
-assignments, balance, moves and what-if scenarios of thousands of groups. `synthetic_fleet` generates test data.
-`session.session` starts a local Spark session, and `progress.progress` shows its progress. `check_executors` finds out
-whether the executors of a cluster have this package, which needs the extra `spark`.
+assignments, balance, moves and what-if scenarios of thousands of groups. `register_sql` makes assignments available to
+queries in SQL. `synthetic_fleet` generates test data. `session.session` starts a local Spark session, and
+`progress.progress` shows its progress. `check_executors` finds out whether the executors of a cluster have this
+package, which needs the extra `spark`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from assignor.spark.replay_events import events as events
     from assignor.spark.replaying import replay as replay
     from assignor.spark.scenario import Scenario as Scenario
+    from assignor.spark.sql import register_sql as register_sql
     from assignor.spark.synthetic import SyntheticFleet as SyntheticFleet
     from assignor.spark.synthetic import synthetic_fleet as synthetic_fleet
 
@@ -28,6 +30,7 @@ _MODULES = {
     "check_executors": "executors",
     "decode": "decoding",
     "events": "replay_events",
+    "register_sql": "sql",
     "replay": "replaying",
     "synthetic_fleet": "synthetic",
 }

@@ -23,6 +23,7 @@ from assignor.spark.fleet_tables import (
     with_keys,
 )
 from assignor.spark.fleet_time_lag import time_lag_by
+from assignor.spark.fleet_views import ANSWERS, check_prefix, create_views
 from assignor.spark.fleet_what_if import with_missing_groups
 from assignor.spark.group_rows import call_engine, clusters_row, group_rows, invalid_topics
 from assignor.spark.grouping import TEXT
@@ -446,6 +447,29 @@ class Fleet:
         reasons = self._call("problems", answer, with_current=self._current is not None)
         invalid = invalid_topics(self._clusters, INVALID)
         return problems_of(self._topics, self._members, self._current, self._snapshot, invalid, reasons)
+
+    def create_views(self, prefix: str = "fleet_") -> list[str]:
+        """Create temporary views with the tables of this fleet and with its answers, for queries in SQL.
+
+        The views are `fleet_topics`, `fleet_members`, `fleet_current`, `fleet_resolve`, `fleet_assign`,
+        `fleet_balance`, `fleet_moves`, `fleet_scale`, `fleet_migrate` and `fleet_problems`; without `current` there are
+        no `fleet_current` and `fleet_moves`. A query computes only the views that it reads. Views of the same names are
+        replaced.
+
+        Args:
+            prefix: Beginning of the names: letters, digits and `_`.
+
+        Returns:
+            The names of the views.
+
+        Raises:
+            WrongTypeError: `prefix` is no str.
+            IllegalArgumentError: `prefix` has other characters.
+        """
+        check_prefix(prefix)
+        tables = {"topics": self._topics, "members": self._members, "current": self._current}
+        names = (name for name in ANSWERS if name != "moves" or self._current is not None)
+        return create_views({**tables, **{name: getattr(self, name)() for name in names}}, prefix)
 
     def _owned(self, method: str) -> DataFrame:
         if self._current is None:
