@@ -16,13 +16,15 @@ import pytest
 from pyspark import cloudpickle
 
 from assignor._core import Replay
+from assignor.cli import _message
 from assignor.cluster.metadata import topics_table
 from assignor.spark import schemas
 from assignor.spark.event_machine import MachineSettings
 from assignor.spark.event_stream import EventProcessor, unpack
-from assignor.spark.executors import _functions, on_executors
+from assignor.spark.executors import _functions, _has_own_python, on_executors
 from assignor.spark.kafka_offsets import KafkaOffsets, source_for
 from tests.spark import cluster_program, executors, programs
+from tests.spark.cluster_program import LOCAL_CLUSTER
 from tests.spark.java_options import java_options
 
 if TYPE_CHECKING:
@@ -133,6 +135,17 @@ def test_whatever_spark_sends_says_what_is_missing(spark: SparkSession, python: 
         assert re.search("^[a-z]+ RuntimeError " + message(python), line), line
 
 
+def test_workers_with_the_python_of_the_program_are_not_checked(
+    spark: SparkSession, python: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = spark.sparkContext
+    assert _has_own_python(spark, context)
+    for name, value in (("pythonExec", "no-such-python"), ("pythonExec", str(python)), ("master", LOCAL_CLUSTER)):
+        with monkeypatch.context() as patch:
+            patch.setattr(context, name, value)
+            assert not _has_own_python(spark, context)
+
+
 def test_another_version_is_refused(python: Path, tmp_path: Path) -> None:
     (tmp_path / "assignor").mkdir()
     (tmp_path / "assignor" / "__init__.py").touch()
@@ -156,7 +169,7 @@ def test_another_version_is_refused(python: Path, tmp_path: Path) -> None:
 def test_executors_of_the_driver_get_the_package_while_they_run(
     python: Path, archive: Path, assigned: list[dict[str, Any]], tmp_path: Path
 ) -> None:
-    check_classic(answers_of(cluster_program.LOCAL_CLUSTER, archive, python, tmp_path), python, assigned)
+    check_classic(answers_of(LOCAL_CLUSTER, archive, python, tmp_path), python, assigned)
 
 
 def test_executors_of_a_standalone_cluster_start_with_the_package(
@@ -176,8 +189,9 @@ def test_over_connect_a_stream_gets_the_archive_of_the_server_and_a_batch_that_o
     kind, *lines = found["query"]
     (line,) = (line for line in lines if "RuntimeError" in line)
     assert "PythonException" == kind
-    assert re.search(": RuntimeError: " + message(python), line), line
+    assert re.search("(^|: )RuntimeError: " + message(python), line), line
     assert "Traceback" not in "".join(lines)
+    assert re.search(message(python), _message(RuntimeError("\n".join(lines))))  # in a command
     kind, line = found["check"]
     assert "MissingDependencyError" == kind
     assert re.search("^" + message(python), line), line

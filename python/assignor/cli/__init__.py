@@ -112,12 +112,16 @@ def _library(error: Exception) -> str:
 
 
 def _message(error: Exception) -> str:
-    """Return the message of an error. Spark's messages contain a stack trace: return their first and last line."""
+    """Return the message of an error. Spark's messages contain a stack trace: return their first and last line.
+
+    A line with the code of SQL, which Spark Connect adds, says nothing more.
+    """
     if isinstance(error, AssignorError) and not isinstance(error, SparkStartError):
         return str(error)
     if isinstance(error, MemoryError):
         return f"not enough memory: {error}" if str(error) else "not enough memory"
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    lines = [line.strip() for line in str(error).splitlines()]
+    lines = [line for line in lines if line and not line.startswith("SQLSTATE: ")] or [type(error).__name__]
     return lines[0] if len(lines) == 1 else f"{lines[0]} {lines[-1]}"
 
 
