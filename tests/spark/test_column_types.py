@@ -8,11 +8,13 @@ import pyarrow as pa
 import pytest
 
 from assignor.errors import WrongTypeError
+from tests.spark.event_runs import checksum, replayed, stream
 from tests.spark.fleet_rows import ASSIGNMENTS, MEMBERS, TOPICS, rows, table
 from tests.spark.test_clusters import named, of_one, topics_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -258,3 +260,54 @@ def test_clusters_of_records_with_a_collation_are_kept_apart(spark: SparkSession
         assert set(SAME) == {row["cluster"] for row in found}
     decoded = decode(records).withColumn("group_id", functions.expr("group_id collate UTF8_LCASE"))
     assert sorted(map(repr, rows(replay(decode(plain))))) == sorted(map(repr, rows(replay(decoded))))
+
+
+# ---- columns with 64-bit offsets
+
+
+LARGE_TYPES = "spark.sql.execution.arrow.useLargeVarTypes"
+
+
+def some_records() -> pa.Table:
+    """Return records of a cluster."""
+    return named(of_one("north").slice(0, 300), "eu")
+
+
+def every_answer(spark: SparkSession) -> dict[str, list[str]]:
+    """Return the rows of the result of each method of fleets and each function that reads records."""
+    from assignor.spark import Fleet, Scenario, decode, events, replay
+
+    given = tables(spark)
+    fleet = Fleet(given["topics"], given["members"], given["current"])
+    offsets = (given["committed"], given["end_offsets"]), (given["timed_committed"], given["timed_end_offsets"])
+    records = spark.createDataFrame(some_records())
+    found = {
+        **{name: getattr(fleet, name)() for name in ("resolve", "assign", "balance", "moves", "scale", "migrate")},
+        "problems": Fleet(given["topics"], given["members"].unionAll(given["members"])).problems(),
+        "what_if": fleet.what_if(Scenario("more").add_members(2)),
+        **{f"lag of {by}": fleet.lag(*offsets[0], by=by) for by in ("partition", "group")},
+        **{f"lag in time of {by}": fleet.lag_in_time(*offsets[1], by=by) for by in ("partition", "group")},
+        "decode": decode(records),
+        "replay": replay(decode(records), topics_of("north")),
+        "events": events(records, topics_of("north")),
+    }
+    return {name: sorted(map(repr, rows(frame))) for name, frame in found.items()}
+
+
+def test_answers_do_not_depend_on_the_size_of_offsets(spark: SparkSession, tmp_path: Path) -> None:
+    partitions = spark.conf.get("spark.sql.shuffle.partitions") or ""
+    spark.conf.set("spark.sql.shuffle.partitions", "1")  # a task has a fixed cost, and a stream has more of them
+    try:
+        expected = every_answer(spark)
+        spark.conf.set(LARGE_TYPES, "true")
+        found = every_answer(spark)
+        of_stream, _ = stream(spark, tmp_path, [some_records()], [1], topics=topics_of("north"))
+        found_by_stream = checksum(of_stream)
+    finally:
+        spark.conf.unset(LARGE_TYPES)
+        spark.conf.set("spark.sql.shuffle.partitions", partitions)
+
+    for name, rows_found in found.items():
+        assert expected[name] == rows_found, name
+        assert rows_found, name
+    assert replayed(some_records(), topics_of("north"), finish=False) == found_by_stream

@@ -81,6 +81,9 @@ def runs(batch: pa.RecordBatch) -> Iterator[tuple[tuple[Any, ...], pa.RecordBatc
     """Yield the key and the records of each run of rows with equal keys."""
     if not batch.num_rows:
         return
+    # The replay reads names with 32-bit offsets only; Spark's setting useLargeVarTypes gives all columns larger ones.
+    place = batch.schema.get_field_index("cluster")
+    batch = batch.set_column(place, "cluster", batch["cluster"].cast(pa.string()))
     starts = starts_of(np.logical_or.reduce([differs(batch[name]) for name in KEY])).tolist()
     for start, end in zip(starts, [*starts[1:], batch.num_rows], strict=True):
         key = tuple(batch[name][start].as_py() for name in KEY)
