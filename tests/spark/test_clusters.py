@@ -165,10 +165,12 @@ def test_a_recording_can_have_a_name(spark: SparkSession) -> None:
 def test_an_unknown_setting_of_events_is_named_with_the_settings(spark: SparkSession) -> None:
     from assignor.spark import events
 
-    with pytest.raises(
-        IllegalArgumentError, match=r"^unknown setting 'storm_rebalance'; the settings are is_compared, "
-    ):
-        events(spark.createDataFrame(of_one("north")), storm_rebalance=3)
+    with pytest.raises(IllegalArgumentError, match=r"^events has no setting 'delay'; its settings are ") as raised:
+        events(spark.createDataFrame(of_one("north")), delay=3)
+    names = str(raised.value).partition("settings are ")[2].split(", ")
+    assert names == sorted(names)
+    assert {"delay_ms", "until", "silences", "storm_rebalances", "stuck_factor"} <= set(names)
+    assert not {"records", "topics", "settings"} & set(names)
 
 
 def test_metadata_without_clusters_is_that_of_each_cluster() -> None:

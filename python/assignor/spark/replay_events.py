@@ -108,10 +108,11 @@ def events(
         _check_number("until", until, -(2**63))
     if finish is not None:
         read_bool(finish, "finish")
-    known = sorted(inspect.signature(_core.Replay).parameters.keys() - {"topics", "broker_version"})
+    known = inspect.signature(_core.Replay).parameters.keys() - {"topics", "broker_version"}
     for name, value in settings.items():
         if name not in known:
-            raise IllegalArgumentError(f"unknown setting {shown(name)}; the settings are {', '.join(known)}")
+            allowed = sorted({*known, *inspect.signature(events).parameters} - {"records", "topics", "settings"})
+            raise IllegalArgumentError(f"events has no setting {shown(name)}; its settings are {', '.join(allowed)}")
         read_bool(value, name) if name.startswith("is_") else read_int(value, name, bits=64)
     settings["broker_version"] = read_broker_version(broker_version)
     read_topics = functools.partial(_read, topics) if callable(topics) else None
