@@ -20,6 +20,7 @@ from assignor.spark.event_stream import KEY, KEYED_RECORDS, runs, stream_events
 from assignor.spark.events_schema import with_times
 from assignor.spark.executors import on_executors
 from assignor.spark.schemas import CLUSTER_RECORDS, ENGINE_EVENTS, check_frame, lookup_names
+from assignor.spark.topic_metadata import read_metadata
 from assignor.validation import check_name, read_bool, read_broker_version, read_int, read_items, shown
 
 with dependency("pyspark", "pyarrow"):
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from assignor.replay.silences import Silence
     from assignor.sources.broker_log import LoggedRebalance
+    from assignor.spark.topic_metadata import Metadata
 
 
 DELAY_MS = 10_000
@@ -41,7 +43,7 @@ IDLE_MS = 60_000
 
 def events(
     records: DataFrame,
-    topics: pa.Table | Callable[[], pa.Table] | None = None,
+    topics: Metadata | Callable[[], Metadata] | None = None,
     *,
     until: int | None = None,
     finish: bool | None = None,
@@ -67,9 +69,10 @@ def events(
             clusters. Remove records of aborted transactions first, as a read_committed consumer does. Duplicate records
             are ignored.
         topics: Topic metadata over time, the columns of `schemas.TOPIC_METADATA`, and `cluster` if clusters have
-            topics of their own; without it, the metadata is that of each cluster. A function without arguments that
-            returns the metadata is called here, and in a stream again by each task of a micro-batch, so that topics
-            that are created later have names; Spark's workers must be able to read what it reads.
+            topics of their own; without it, the metadata is that of each cluster. It is a table of Arrow, of pandas, of
+            Spark, which is collected at once, or any other with Arrow's PyCapsule interface. A function without
+            arguments that returns the metadata is called here, and in a stream again by each task of a micro-batch, so
+            that topics that are created later have names; Spark's workers must be able to read what it reads.
         until: Only for a batch: time in milliseconds up to which deadlines fire at the end. None fires only deadlines
             that records of the same partition have passed.
         finish: Only for a batch: True (default) to return the events that wait for later records.
@@ -116,7 +119,7 @@ def events(
         read_bool(value, name) if name.startswith("is_") else read_int(value, name, bits=64)
     settings["broker_version"] = read_broker_version(broker_version)
     read_topics = functools.partial(_read, topics) if callable(topics) else None
-    metadata = TopicsByCluster(topics) if read_topics is None else read_topics()
+    metadata = TopicsByCluster(read_metadata(topics)) if read_topics is None else read_topics()
     of_silences = (
         {name: read_silences(each) for name, each in _by_cluster(silences, "silences")}
         if isinstance(silences, Mapping)
@@ -147,9 +150,9 @@ def events(
     return with_times(ordered.mapInArrow(on_executors(records.sparkSession, run), ENGINE_EVENTS))
 
 
-def _read(topics: Callable[[], pa.Table]) -> TopicsByCluster:
+def _read(topics: Callable[[], Metadata]) -> TopicsByCluster:
     """Return the topic metadata that a function returns."""
-    return TopicsByCluster(topics())
+    return TopicsByCluster(read_metadata(topics()))
 
 
 def _by_cluster(given: Mapping[str, Any], what: str) -> list[tuple[str, Any]]:

@@ -14,6 +14,7 @@ from assignor.spark.executors import on_executors
 from assignor.spark.packing import differs, starts_of
 from assignor.spark.schemas import CLUSTER_RECORDS, DECODED, HISTORY, RECORDS, check_frame, lookup_names
 from assignor.spark.slices import record_slices
+from assignor.spark.topic_metadata import read_metadata
 from assignor.validation import read_broker_version
 
 with dependency("pyspark", "pyarrow"):
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+    from assignor.spark.topic_metadata import Metadata
     from assignor.validation import BrokerVersion
 
 
@@ -37,7 +39,7 @@ _ROW = StructType([DECODED["group_id"], *HISTORY.fields])
 _CLUSTER = CLUSTER_RECORDS["cluster"]
 
 
-def replay(events: DataFrame, topics: pa.Table | None = None, *, broker_version: str | None = None) -> DataFrame:
+def replay(events: DataFrame, topics: Metadata | None = None, *, broker_version: str | None = None) -> DataFrame:
     """Rebuild each group of each cluster from its records: one row per group.
 
     The records of a group go to one task, in the order of the log, and a task holds the state of one group at a time.
@@ -48,8 +50,9 @@ def replay(events: DataFrame, topics: pa.Table | None = None, *, broker_version:
         events: Decoded records, the result of `decode`, and `cluster` for several clusters; rows without `group_id` are
             ignored.
         topics: Topic metadata over time, the columns of `schemas.TOPIC_METADATA`, and `cluster` if clusters have topics
-            of their own; it is sent to the workers with the job. It is needed to compare assignments with Kafka's
-            assignors and to replace topic ids by names.
+            of their own; it is sent to the workers with the job. It is a table of Arrow, of pandas, of Spark, which is
+            collected at once, or any other with Arrow's PyCapsule interface. It is needed to compare assignments with
+            Kafka's assignors and to replace topic ids by names.
         broker_version: Version of the brokers, such as `4.3.1`; None if it is not known.
 
     Returns:
@@ -66,7 +69,7 @@ def replay(events: DataFrame, topics: pa.Table | None = None, *, broker_version:
     names = [field.name for field in key]
     wanted = StructType([*key, *(field for field in _NEEDED.fields if field.name not in names)])
     rows = read_columns(events, wanted, "events").select(*wanted.fieldNames())
-    metadata, version = TopicsByCluster(topics), read_broker_version(broker_version)
+    metadata, version = TopicsByCluster(read_metadata(topics)), read_broker_version(broker_version)
     for cluster in metadata.clusters:
         _core.Replay(metadata.of(cluster))  # report invalid metadata here, not from a worker
 
