@@ -85,7 +85,8 @@ def test_other_values_are_errors_before_any_job(spark: SparkSession) -> None:
     topics = topics_of("north")
     records = spark.createDataFrame(of_one("north").slice(0, 1))
 
-    for value in (topics.to_pylist(), topics.to_pydict(), "topics"):
+    values: tuple[Any, ...] = (topics.to_pylist(), topics.to_pydict(), "topics")
+    for value in values:
         with pytest.raises(WrongTypeError, match=r"^topic metadata must be a table of Arrow, pandas or Spark, not "):
             events(records, value)
     with pytest.raises(WrongTypeError, match=r"^topic metadata has no column t; its columns are "):

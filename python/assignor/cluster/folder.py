@@ -159,11 +159,7 @@ class Recording:
         except (pa.ArrowException, OSError) as error:
             raise parquet_error(path, error) from error
         table = pa.Table.from_batches([topics_table(found, str(path))])
-        for name in ("t", "topic", "topic_id", "partition"):
-            if table[name].null_count:
-                raise IllegalArgumentError(
-                    f"{path}: column {name} has {format_count(table[name].null_count, 'null')}; only racks can be null"
-                )
+        check_topics(table, str(path))
         return table
 
     @classmethod
@@ -211,17 +207,33 @@ def _check_columns(path: Path, required: Iterable[str]) -> None:
             raise IllegalArgumentError(f"{path} has no column {column}; its columns are {', '.join(found)}")
 
 
+def check_topics(table: pa.Table, path: str) -> None:
+    """Raise IllegalArgumentError if a row of topic metadata in a file has no time, name, id or partition."""
+    for name in ("t", "topic", "topic_id", "partition"):
+        if table[name].null_count:
+            raise IllegalArgumentError(
+                f"{path}: column {name} has {format_count(table[name].null_count, 'null')}; only racks can be null"
+            )
+
+
 def read_aborted(path: Path) -> tuple[tuple[int, int], ...]:
     """Return partition and offset of the records of aborted transactions in `aborted.json`; none without the file."""
     if not path.exists():
         return ()
     try:
-        entries = json.loads(path.read_text(encoding="utf-8"))
+        content = path.read_bytes()
+    except OSError as error:
+        raise IllegalArgumentError(f"{path} cannot be read: {error.strerror}") from error
+    return parse_aborted(content, str(path))
+
+
+def parse_aborted(content: bytes, path: str) -> tuple[tuple[int, int], ...]:
+    """Return partition and offset of the records in the content of an `aborted.json`; errors name its path."""
+    try:
+        entries = json.loads(content.decode())
         aborted = tuple((partition, offset) for partition, offset in entries)
     except (ValueError, TypeError, RecursionError) as error:
         raise IllegalArgumentError(f"{path} must be a JSON list of [partition, offset] pairs: {error}") from error
-    except OSError as error:
-        raise IllegalArgumentError(f"{path} cannot be read: {error.strerror}") from error
     for entry in aborted:
         if not all(type(number) is int and 0 <= number < 2**63 for number in entry):
             raise IllegalArgumentError(

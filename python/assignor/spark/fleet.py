@@ -114,7 +114,8 @@ class Fleet:
         """Return the groups of a recorded cluster at the end of its log.
 
         Args:
-            folder: Recording folder, see `assignor.cluster.Recording`. Its topic metadata is read immediately.
+            folder: Recording folder, see `assignor.cluster.Recording`: a path on this machine, or a URI of any file
+                system that Spark reads, such as `s3a://backup/webshop`. Its topic metadata is read immediately.
             cluster: Name of the cluster in the rows.
             spark: Spark session; the active session by default.
 

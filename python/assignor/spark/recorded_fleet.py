@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assignor.cluster import Recording
 from assignor.cluster.metadata import topics_table
 from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
@@ -12,6 +11,7 @@ from assignor.spark.engine_types import FLEET
 from assignor.spark.recording_files import read_records, with_groups
 from assignor.spark.replaying import replay
 from assignor.spark.schemas import ASSIGNMENTS, MEMBERS, TOPICS
+from assignor.spark.stored_recording import open_recording
 
 with dependency("pyspark", "pyarrow"):
     import pyarrow as pa
@@ -34,9 +34,9 @@ def recorded(
     """Return the three DataFrames of a fleet at the end of a recording (see `assignor.cluster.Recording`).
 
     Args:
-        spark: A session, classic or Connect, that can read the folder under the same path as this process.
-        folder: The recording. Its topic metadata is read immediately and is part of the query plan. Its records are
-            read each time a DataFrame is computed.
+        spark: A session, classic or Connect, that can read the folder, under the same path as this process.
+        folder: The recording, a path or a URI of any file system that Spark reads. Its topic metadata is read
+            immediately and is part of the query plan. Its records are read each time a DataFrame is computed.
         cluster: Name of the cluster in all rows.
 
     Returns:
@@ -57,7 +57,7 @@ def recorded(
             last metadata snapshot are not 0 to n - 1.
         WrongTypeError: A column of a file is missing or of another type.
     """
-    recording = Recording.open(folder)
+    recording = open_recording(spark, folder)
     if not recording.has_topics:
         raise IllegalArgumentError(f"{recording.folder} has no topics.parquet, whose topics the fleet needs")
     metadata = recording.topics()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assignor import _core
@@ -11,6 +11,7 @@ from assignor.dependencies import dependency
 from assignor.spark.column_types import read_columns
 from assignor.spark.executors import on_executors
 from assignor.spark.schemas import RECORDS
+from assignor.spark.stored_recording import escaped
 
 with dependency("pyspark", "pyarrow"):
     import pyarrow as pa
@@ -22,11 +23,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from assignor.cluster import Recording
+    from assignor.spark.stored_recording import StoredRecording
 
 _PLACE = StructType([RECORDS["partition"], RECORDS["offset"]])
 
 
-def read_records(spark: SparkSession, recording: Recording, *, is_committed: bool = False) -> DataFrame:
+def read_records(
+    spark: SparkSession, recording: Recording | StoredRecording, *, is_committed: bool = False
+) -> DataFrame:
     """Read the records of a recording: `schemas.RECORDS`, and `aborted`, true for records of aborted transactions.
 
     If groups are chosen, the column `group_id` follows. Records after `recording.until` are left out.
@@ -39,8 +43,8 @@ def read_records(spark: SparkSession, recording: Recording, *, is_committed: boo
     Raises:
         WrongTypeError: A column of the file is missing or of another type.
     """
-    # Spark takes a URI without percent-encoding, and expands unescaped glob characters in it.
-    path = re.sub(r"([\[\]{}*?\\])", r"\\\1", f"file:{recording.records.absolute()}")
+    given = recording.records
+    path = escaped(f"file:{given.absolute()}" if isinstance(given, Path) else given)
     # Without the option, Spark ignores files in nested folders.
     records = spark.read.option("recursiveFileLookup", "true").parquet(path)
     records = read_columns(records, RECORDS, str(recording.records))

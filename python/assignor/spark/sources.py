@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Literal
 
-from assignor.cluster import Recording
 from assignor.cluster.log import ISOLATION_LEVELS, READ_COMMITTED, TOPIC
 from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError, MissingDependencyError, WrongTypeError
 from assignor.spark.recording_files import read_records
 from assignor.spark.schemas import CLUSTER_RECORDS, RECORDS, check_session
+from assignor.spark.stored_recording import open_recording
 from assignor.validation import check_name, read_bool, read_entries, read_int, shown, wrong_type
 
 with dependency("pyspark"):
@@ -51,7 +51,8 @@ def recording_records(
 
     Args:
         spark: A session that can read the folder.
-        folder: The recording, see `assignor.cluster.Recording`.
+        folder: The recording, see `assignor.cluster.Recording`: a path on this machine, or a URI of any file system
+            that Spark reads, such as `s3a://backup/webshop`.
         cluster: Value of the column `cluster`; None for no such column.
         isolation: `read_committed` omits the records of aborted transactions.
 
@@ -63,7 +64,7 @@ def recording_records(
         WrongTypeError: A column of the file is missing or of another type.
     """
     check_session(spark)
-    records = read_records(spark, Recording.open(folder), is_committed=_is_committed(isolation))
+    records = read_records(spark, open_recording(spark, folder), is_committed=_is_committed(isolation))
     if cluster is None:
         return records.select(*RECORDS.fieldNames())
     return records.select(F.lit(check_name(cluster, "cluster")).alias("cluster"), *RECORDS.fieldNames())

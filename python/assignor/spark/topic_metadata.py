@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from assignor.dependencies import dependency
 from assignor.errors import WrongTypeError
@@ -19,16 +19,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-
-class ArrowTable(Protocol):
-    """Table with the method of Arrow's PyCapsule interface, such as one of pyarrow, pandas or Polars."""
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return the table as a stream of batches."""
+    from assignor.columns import ArrowTable
 
 
-Metadata: TypeAlias = "DataFrame | pa.RecordBatch | ArrowTable"
-"""Tables that are accepted as topic metadata."""
+Metadata: TypeAlias = "DataFrame | ArrowTable"
+"""Tables that are accepted as topic metadata; those of pandas have Arrow's interface, too."""
 
 _CLUSTER = CLUSTER_RECORDS["cluster"]
 
