@@ -14,14 +14,7 @@ from assignor.spark import schemas
 from assignor.spark.fleet_balance import MAX_MESSAGE_BYTES, read_message_bytes, with_skew
 from assignor.spark.fleet_lag import lag_by
 from assignor.spark.fleet_problems import INVALID, problems_of
-from assignor.spark.fleet_tables import (
-    choose_groups,
-    read_members,
-    read_table,
-    read_topics,
-    session_or_active,
-    with_keys,
-)
+from assignor.spark.fleet_tables import choose_groups, read_members, read_table, read_topics, session_or_active
 from assignor.spark.fleet_time_lag import time_lag_by
 from assignor.spark.fleet_views import ANSWERS, check_prefix, create_views
 from assignor.spark.fleet_what_if import with_missing_groups
@@ -286,7 +279,10 @@ class Fleet:
         method = "balance" if of == "assign" else "current_balance"
         answer = StructType([*schemas.BALANCE.fields, *schemas.WEIGHTED.fields])
         return with_skew(
-            self._call(method, with_keys(answer), with_current=True), answer, limit, has_weights=self._has_weights
+            self._call(method, schemas.with_keys(answer), with_current=True),
+            answer,
+            limit,
+            has_weights=self._has_weights,
         )
 
     def moves(self) -> DataFrame:
@@ -328,7 +324,7 @@ class Fleet:
         """
         limit, data = read_message_bytes(max_message_bytes), as_data(scenarios)
         answer = StructType([*schemas.OUTCOME.fields, *schemas.BALANCE.fields, *schemas.WEIGHTED.fields])
-        found = self._call("what_if", with_keys(answer), data)
+        found = self._call("what_if", schemas.with_keys(answer), data)
         found = with_skew(found, answer, limit, has_weights=self._has_weights)
         return with_missing_groups(found, data, self._members)
 
@@ -351,7 +347,7 @@ class Fleet:
             IllegalArgumentError: `max_members` is not from 1 to `assignor.scaling.MAX_MEMBERS`.
         """
         most = None if max_members is None else read_max_members(max_members)
-        return self._call("scale", with_keys(schemas.SCALE), most, with_current=True)
+        return self._call("scale", schemas.with_keys(schemas.SCALE), most, with_current=True)
 
     def migrate(self, settings: BrokerSettings | None = None, *, later: bool = False) -> DataFrame:
         """Return whether each classic group can move to KIP-848: a row per group, with the columns of `MIGRATION`.
@@ -444,7 +440,7 @@ class Fleet:
         Returns:
             The columns of `schemas.PROBLEMS`; no rows if there is no problem.
         """
-        answer = with_keys(StructType([StructField(TEXT, StringType())]))
+        answer = schemas.with_keys(StructType([StructField(TEXT, StringType())]))
         reasons = self._call("problems", answer, with_current=self._current is not None)
         invalid = invalid_topics(self._clusters, INVALID)
         return problems_of(self._topics, self._members, self._current, self._snapshot, invalid, reasons)
@@ -452,10 +448,9 @@ class Fleet:
     def create_views(self, prefix: str = "fleet_") -> list[str]:
         """Create temporary views with the tables of this fleet and with its answers, for queries in SQL.
 
-        The views are `fleet_topics`, `fleet_members`, `fleet_current`, `fleet_resolve`, `fleet_assign`,
-        `fleet_balance`, `fleet_moves`, `fleet_scale`, `fleet_migrate` and `fleet_problems`; without `current` there are
-        no `fleet_current` and `fleet_moves`. A query computes only the views that it reads. Views of the same names are
-        replaced.
+        The views have the names of the tables and methods after the prefix: topics, members, current, resolve, assign,
+        balance, moves, scale, migrate and problems; without `current` there are no current and moves. A query computes
+        only the views that it reads. Views of the same names are replaced.
 
         Args:
             prefix: Beginning of the names: letters, digits and `_`.

@@ -112,8 +112,3 @@ def choose_groups(frame: DataFrame, condition: Column | str) -> DataFrame:
         raise IllegalArgumentError(
             f"condition must be one on the columns {' and '.join(schemas.KEYS)}: {cause}"
         ) from error
-
-
-def with_keys(schema: StructType) -> StructType:
-    """Return a schema with the keys of groups before its columns."""
-    return StructType([*(schemas.MEMBERS[key] for key in schemas.KEYS), *schema.fields])

@@ -119,7 +119,7 @@ def events(
         read_bool(value, name) if name.startswith("is_") else read_int(value, name, bits=64)
     settings["broker_version"] = read_broker_version(broker_version)
     read_topics = functools.partial(_read, topics) if callable(topics) else None
-    metadata = TopicsByCluster(read_metadata(topics)) if read_topics is None else read_topics()
+    metadata = _read(topics)
     of_silences = (
         {name: read_silences(each) for name, each in _by_cluster(silences, "silences")}
         if isinstance(silences, Mapping)
@@ -150,9 +150,9 @@ def events(
     return with_times(ordered.mapInArrow(on_executors(records.sparkSession, run), ENGINE_EVENTS))
 
 
-def _read(topics: Callable[[], Metadata]) -> TopicsByCluster:
-    """Return the topic metadata that a function returns."""
-    return TopicsByCluster(read_metadata(topics()))
+def _read(topics: Metadata | Callable[[], Metadata] | None) -> TopicsByCluster:
+    """Return topic metadata: a table, or one that a function returns."""
+    return TopicsByCluster(read_metadata(topics() if callable(topics) else topics))
 
 
 def _by_cluster(given: Mapping[str, Any], what: str) -> list[tuple[str, Any]]:

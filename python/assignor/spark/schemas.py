@@ -350,6 +350,11 @@ PROBLEMS = StructType(
 """
 
 
+def with_keys(schema: StructType) -> StructType:
+    """Return a schema with the keys of groups before its columns."""
+    return StructType([*(MEMBERS[key] for key in KEYS), *schema.fields])
+
+
 def columns_are_known(frame: DataFrame) -> bool:
     """Return False in functions of Declarative Pipelines, where the columns of a DataFrame are not known yet."""
     with dependency("pyspark"):
