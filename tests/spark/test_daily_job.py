@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import importlib.util
 import shutil
 import sys
 from collections import Counter
 from io import StringIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import pyspark
 import pytest
 
 from assignor import _core
@@ -24,22 +25,14 @@ from assignor.report import local
 from assignor.report.summary import summarize
 from tests.sources.folders import log_folder
 from tests.sources.segment_bytes import Entry, batch, write_segment
-from tests.spark import programs
+from tests.spark import daily_program, programs
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
-JOB = programs.ROOT / "examples" / "daily_job.py"
-SPEC = importlib.util.spec_from_file_location("daily_job", JOB)
-assert SPEC
-assert SPEC.loader
-job: Any = importlib.util.module_from_spec(SPEC)
-sys.modules["daily_job"] = job  # its dataclasses look their module up
-SPEC.loader.exec_module(job)
+job: Any = daily_program.load_job()
 
 SECOND = datetime.date(2026, 11, 21)
 FIRST = SECOND - datetime.timedelta(days=1)
@@ -48,6 +41,24 @@ GROUPS = [
     *("inventory-sync", "notify-dispatch", "billing", "orders-next", "warehouse-static", "backfill-2024"),
     *("connect-cluster-eu", "console-consumer-20977"),
 ]
+
+DELTA = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+ICEBERG = {
+    "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+    "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
+    "spark.sql.catalog.lake.type": "hadoop",
+    "spark.sql.catalog.lake.warehouse": "warehouse",
+}
+FORMATS = {"parquet": ("", {}), "delta": ("io.delta:delta-spark_{}_2.13:4.4.0", DELTA)}
+FORMATS["iceberg"] = ("org.apache.iceberg:iceberg-spark-runtime-{}_2.13:1.12.0", ICEBERG)
+"""Package and settings of each format."""
+
+SPARK = ".".join(pyspark.__version__.split(".")[:2])
+PUBLISHED = {"4.1": ["parquet", "delta", "iceberg"], "4.2": ["parquet", "delta"]}.get(SPARK, ["parquet"])
+"""Formats with a package for this version of Spark."""
 
 Row = dict[str, Any]
 
@@ -331,3 +342,22 @@ def test_invalid_options_are_errors(options: list[str], reason: str, capsys: pyt
         job.parse(["--cluster", "eu", "--tables", "t", "--recording", "a", *options])
 
     assert reason in capsys.readouterr().err
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", PUBLISHED)
+def test_each_format_has_the_same_rows(recording: Path, tables: Path, tmp_path: Path, kind: str) -> None:
+    package, settings = FORMATS[kind]
+    packages = ["--packages", package.format(SPARK)] if package else []
+    options = [text for name, value in settings.items() for text in ("--conf", f"{name}={value}")]
+    place = "lake.groups" if kind == "iceberg" else str(tmp_path / "of-format")
+    arguments = [str(recording), place, kind, str(tmp_path / "copies")]
+    submit = Path(sys.executable).with_name("spark-submit")
+
+    ended = programs.run([submit, *packages, *options, daily_program.__file__, *arguments], tmp_path)
+
+    assert 0 == ended.returncode, ended.stderr[-3000:]
+    for name in daily_program.NAMES:
+        columns = pq.read_table(tables / name / f"date={SECOND}" / "cluster=eu").column_names
+        copied = pq.read_table(tmp_path / "copies" / name).filter(pc.equal(pc.field("date"), SECOND))
+        assert rows(tables, name, SECOND) == sorted(copied.select(columns).to_pylist(), key=repr)
