@@ -20,6 +20,7 @@ import pytest
 from assignor.spark import Scenario
 from tests.spark import programs
 from tests.spark.connect_program import in_order
+from tests.spark.daily_program import load_job
 from tests.spark.fleet_rows import rows
 from tests.spark.java_options import INTERPRETED, PRELOADED
 
@@ -103,6 +104,23 @@ def test_the_examples_of_a_page_hold(
     results = doctest.testfile(str(programs.ROOT / "docs" / page), module_relative=False, globs={"spark": spark})
 
     assert results.attempted >= examples
+    assert 0 == results.failed
+
+
+def test_the_page_of_the_daily_job_shows_what_it_writes(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(programs.ROOT)
+    page = (programs.ROOT / "docs" / "daily-job.md").read_text(encoding="utf-8")
+    copy = tmp_path / "page.md"  # Spark finds relative paths in the folder in which it was started
+    copy.write_text(page.replace('f"tables/', f'f"{tmp_path}/tables/'), encoding="utf-8")
+    command, line = re.findall(r"^\$ spark-submit examples/daily_job.py (.*)\n…\n(.*)$", page, re.MULTILINE)[0]
+
+    failed = load_job().main(command.replace("--tables tables", f"--tables {tmp_path}/tables").split())
+    results = doctest.testfile(str(copy), module_relative=False, globs={"spark": spark})
+
+    assert line == failed
+    assert results.attempted >= 7
     assert 0 == results.failed
 
 
