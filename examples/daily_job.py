@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 KEYS = ["cluster", "group_id"]
-RENAMED = {"group": "group_id", "left": "members_left", "joined": "members_joined"}
-"""Columns of events whose names SQL reserves, or that other tables name otherwise."""
 
 LASTING = ("two_owners", "not_subscribed", "unknown_partition")
 PASSING = ("went_back", "not_owned")
@@ -119,7 +117,6 @@ def at_end(topics: pa.Table | None, day: Day) -> pa.Table | None:
 def find_events(records: DataFrame, topics: pa.Table | None, day: Day) -> DataFrame:
     """Return the events of a day, and the earlier storms and offsets that may have lasted until then."""
     found = events(records, topics, until=day.end - 1)
-    found = found.withColumnsRenamed(RENAMED).withColumn("time", F.timestamp_millis("at"))
     return found.where((F.col("at") >= day.start) | F.col("event").isin("storm", "offsets"))
 
 
@@ -145,7 +142,7 @@ def of_events(found: DataFrame, day: Day) -> DataFrame:
     )
     kind = F.coalesce("problem", "event").alias("kind")
     # The events of one problem have the same `since`. It ends with the last of them, which may have no `until`.
-    last = F.struct("at", "offset")
+    last = F.struct("at", "record_offset")
     return (
         found.where(is_wanted)
         .withColumn("until", F.when(is_passing, F.col("at")).otherwise(F.col("until")))

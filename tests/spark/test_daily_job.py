@@ -187,7 +187,7 @@ def test_events_are_those_of_the_replay_on_their_day(recording: Path, tables: Pa
 
     assert expected == found
     assert {False, True} == {is_second for is_second, *_ in found}
-    assert all(row["at"] == row["time"].timestamp() * 1_000 for row in rows(tables, "events", SECOND))
+    assert all(row["at"] == row["at_time"].timestamp() * 1_000 for row in rows(tables, "events", SECOND))
 
 
 @pytest.mark.parametrize("day", [FIRST, SECOND])
@@ -263,8 +263,9 @@ def test_each_time_with_wrong_owners_is_a_finding_of_the_days_on_which_it_lasts(
     ]  # fmt: skip
     found = spark.createDataFrame(
         events,
-        "cluster string, group_id string, event string, problem string, since long, until long, at long, offset long, "
-        "rebalances long, topic_partitions array<struct<topic: string, partition: int>>, evidence string",
+        "cluster string, group_id string, event string, problem string, since long, until long, at long, "
+        "record_offset long, rebalances long, topic_partitions array<struct<topic: string, partition: int>>, "
+        "evidence string",
     )
     groups = spark.createDataFrame(
         [("eu", "g", 0, 2, "no bytes"), ("eu", "h", None, 0, None)],
