@@ -197,6 +197,7 @@ def test_bytes_that_are_not_utf_8_spoil_only_their_groups(spark: SparkSession) -
         ("member", "f", ["u"], "r"),
         ("pattern", "h", None, "r"),
         ("bad", "i", ["v#"], "r"),
+        ("without#", None, ["t"], "r"),
     ]
     schema = "group_id string, member_id string, topics array<string>, rack string"
 
@@ -218,7 +219,9 @@ def test_bytes_that_are_not_utf_8_spoil_only_their_groups(spark: SparkSession) -
     )
     mixed = Fleet(topics, members)
 
-    found = {(row["table"], row["name"]): row["problem"] for row in rows(mixed.problems())}
+    problems = rows(mixed.problems())
+    found = {(row["table"], row["name"]): row["problem"] for row in problems}
+    assert len(found) == len(problems)
 
     wrong = "text that is not UTF-8:"
     assert {
@@ -229,6 +232,7 @@ def test_bytes_that_are_not_utf_8_spoil_only_their_groups(spark: SparkSession) -
         ("group", r"g\xff"): rf"group 'g\xff' of cluster 'c': member 'd': group_id: {wrong} 'g\xff'",
         ("group", "member"): rf"group 'member' of cluster 'c': member 'e\xff': member_id: {wrong} 'e\xff'",
         ("group", "pattern"): rf"group 'pattern' of cluster 'c': member 'h': pattern: {wrong} 't\xff'",
+        ("members", "without\N{REPLACEMENT CHARACTER}"): "no member_id",
         ("group", "bad"): rf"group 'bad' of cluster 'c': member 'i': topics: {wrong} 'v\xff'",
     } == found
     expected = {"cluster": "c", "group_id": "good", "member_id": "a", "topic": "t", "start": 0, "count": 3}
@@ -240,9 +244,10 @@ def test_bytes_that_are_not_utf_8_spoil_only_their_groups(spark: SparkSession) -
 
 
 def test_groups_that_a_scenario_names_and_the_fleet_lacks_have_a_row(spark: SparkSession) -> None:
-    given = fleet(spark, *small({"group_id": "g", "member_id": "a", "topics": ["t"]}))
+    owned = [{"cluster": "c", "group_id": "empty", "member_id": "a", "topic": "t", "start": 0, "count": 2}]
+    given = fleet(spark, *small({"group_id": "g", "member_id": "a", "topics": ["t"], "assignor": "sticky"}), owned)
     scenarios = [
-        Scenario("one", {"g", "x", "it's"}).add_members(1),
+        Scenario("one", {"g", "x", "it's", "empty"}).add_members(1),
         Scenario("all").grow_partitions({"nowhere": 3}),
         Scenario("none", {"x"}),
     ]
@@ -251,8 +256,10 @@ def test_groups_that_a_scenario_names_and_the_fleet_lacks_have_a_row(spark: Spar
 
     assert {
         ("one", "c", "g"): [],
+        ("one", "c", "empty"): [],
         ("one", None, "x"): ["the fleet has no members of group 'x'"],
         ("one", None, "it's"): ["the fleet has no members of group 'it's'"],
+        ("all", "c", "empty"): [],
         ("all", "c", "g"): ["topic 'nowhere' does not exist, so it does not grow"],
         ("none", None, "x"): ["the fleet has no members of group 'x'"],
     } == {key: row["problems"] for key, row in found.items()}

@@ -227,7 +227,9 @@ def test_several_end_offsets_of_a_partition_at_a_time_are_an_error(spark: SparkS
 
     end = {"cluster": "c", "topic": "t", "partition": 1, "at": 10, "start_offset": 0, "end_offset": 8}
     later = {**end, "at": 20}
-    ends = frame(spark, [end, later, {**end, "partition": 0}, {**end, **other}], schemas.TIMED_END_OFFSETS)
+    without_keys = 2 * [{**end, name: None} for name in ("cluster", "topic", "partition", "at")]
+    rows = [end, later, {**end, "partition": 0}, {**end, **other}, *without_keys]
+    ends = frame(spark, rows, schemas.TIMED_END_OFFSETS)
     commits = frame(spark, [], schemas.TIMED_COMMITTED)
     asked = fleet(spark, [SPAN]).lag_in_time(commits, ends, by=by)
 

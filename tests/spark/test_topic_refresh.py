@@ -89,4 +89,5 @@ def test_a_function_is_called_before_any_job_and_its_result_is_checked(spark: Sp
     with pytest.raises(WrongTypeError, match=r"^topic metadata has no column t;"):
         events(frame, wrong)
     once = problems(events(frame, read_topics(tmp_path)))
+    assert once
     assert once == problems(events(frame, partial(read_topics, tmp_path)))

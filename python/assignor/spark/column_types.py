@@ -106,7 +106,7 @@ def late_columns(frame: DataFrame, wanted: StructType, what: str, optional: Coll
 
 
 def _is_castable(given: DataType, wanted: DataType) -> bool:
-    """Return True if no value but a number that is too large is lost when a column gets the wanted type."""
+    """Return True if a column can get the wanted type; a number that is too large is found when rows are read."""
     if isinstance(given, ArrayType) and isinstance(wanted, ArrayType):
         given, wanted = given.elementType, wanted.elementType
         return given.simpleString() == wanted.simpleString() or (wanted not in _BITS and _is_castable(given, wanted))

@@ -19,8 +19,9 @@ __all__ = ["EVENTS", "in_order"]
 _ACTIONS = ("left", "expired", "replaced", "joined", "subscription_changed")
 
 
-_FIRST_MS, _LAST_MS = -62_135_596_800_000, 253_402_300_799_999
-"""First and last millisecond of the years 1 to 9999, the range of timestamps in Python and in Spark's texts."""
+_DAY_MS = 86_400_000
+_FIRST_MS, _LAST_MS = -62_135_596_800_000 + _DAY_MS, 253_402_300_799_999 - _DAY_MS
+"""First and last millisecond of a timestamp: a day within the years 1 to 9999, so that Python has it in each zone."""
 
 
 def with_times(events: DataFrame) -> DataFrame:

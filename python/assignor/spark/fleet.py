@@ -230,7 +230,8 @@ class Fleet:
 
         Raises:
             WrongTypeError: `condition` is neither a Column nor a str.
-            IllegalArgumentError: `condition` has another column, or Spark cannot resolve it.
+            IllegalArgumentError: `condition` has another column, or Spark cannot resolve it. In functions of
+                Declarative Pipelines, a condition on another column of members is not noticed.
         """
         fleet = copy(self)
         fleet._members = choose_groups(self._members, condition)
@@ -314,9 +315,9 @@ class Fleet:
         Returns:
             A row per scenario and group: the keys, `schemas.OUTCOME`, and `schemas.BALANCE_WITH_SKEW` of the final
             assignment. `pattern_changes` has the topics that members gain and lose because a step switches the group
-            protocol, which changes what their patterns mean (see `Scenario.use`). `problems` says why steps change
-            nothing: a topic that does not exist or would shrink, or a group of the scenario that has no members in any
-            cluster, whose row has no cluster and no balance.
+            protocol, which changes what their patterns mean (see `Scenario.use`). `problems` says why steps change no
+            topic: it does not exist, has more partitions, or exists with another number of them. A group of the
+            scenario that has no members in any cluster has a row with this problem, without cluster and balance.
 
         Raises:
             WrongTypeError: `scenarios` is not a Scenario or an iterable of them.
@@ -326,7 +327,8 @@ class Fleet:
         answer = StructType([*schemas.OUTCOME.fields, *schemas.BALANCE.fields, *schemas.WEIGHTED.fields])
         found = self._call("what_if", schemas.with_keys(answer), data)
         found = with_skew(found, answer, limit, has_weights=self._has_weights)
-        return with_missing_groups(found, data, self._members)
+        others = [self._current] if self._current is not None and self._reads_current("what_if") else []
+        return with_missing_groups(found, data, self._members, *others)
 
     def scale(self, max_members: int | None = None) -> DataFrame:
         """Return each group with 1, 2, 3, ... members: load, idle members, and the partitions that move from today.
@@ -433,9 +435,10 @@ class Fleet:
         """Return problems: rows without a key, invalid topics and groups, groups that are not computed, unread parts.
 
         A key is the cluster, the group id, the member id or the topic of a row. An invalid topic or group has a row for
-        each reason, which names the member of an invalid row. A row of `current` that repeats partitions of the same
-        member is a problem, too, although it counts once. Bytes that are not UTF-8 are shown as escapes. Only a group
-        that needs more memory than there is ends the job.
+        each reason, which names the member of an invalid row; a row of a member has one reason. A row of `current` that
+        repeats partitions of the same member is a problem, too, although it counts once. Reasons show bytes that are
+        not UTF-8 as escapes. Only a group that needs more memory than there is, and a number that does not fit its
+        column, end the job.
 
         Returns:
             The columns of `schemas.PROBLEMS`; no rows if there is no problem.
@@ -480,16 +483,14 @@ class Fleet:
             committed = choose_groups(committed, condition)
         return committed
 
-    @property
-    def _names_assignors(self) -> bool:
-        """True if a group may have an assignor other than range, and therefore need the owned partitions."""
-        return bool({"assignor", "group_protocol"} & set(self._member_columns))
+    def _reads_current(self, method: str) -> bool:
+        """Return True if a plan may start from the owned partitions, because an assignor may be another than range."""
+        return method in _METHODS_OF_PLANS and bool({"assignor", "group_protocol"} & set(self._member_columns))
 
     def _call(
         self, method: str, answer: StructType, *arguments: Any, with_current: bool = False, **options: Any
     ) -> DataFrame:
-        with_current = with_current or (self._names_assignors and method in _METHODS_OF_PLANS)
-        current = self._current if with_current else None
+        current = self._current if with_current or self._reads_current(method) else None
         left_out = () if method in ("migrate", "problems") else schemas.MIGRATION_COLUMNS
         names = [name for name in self._member_columns if name not in left_out]
         rows, columns = group_rows(self._members, names, current)

@@ -63,7 +63,7 @@ def _time_lag_of_partitions(
         end_offsets: The columns of `schemas.TIMED_END_OFFSETS`.
         window_ms: Length of the time in which growth is measured.
     """
-    ends = end_offsets.where("at is not null")
+    ends = end_offsets.where(" and ".join(f"{name} is not null" for name in (*_PLACE, "at")))
     last = F.broadcast(ends.groupBy("cluster").agg(F.max("at").alias("last")))
     of_ends = ends.select(*_PLACE, F.lit(_END).alias("kind"), "at", F.col("end_offset").alias("offset"), "start_offset")
     of_commits = committed.where("cluster is not null and at is not null").select(

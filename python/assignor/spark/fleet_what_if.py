@@ -22,13 +22,16 @@ if TYPE_CHECKING:
 _ASKED = ArrayType(StructType([StructField(name, StringType()) for name in ("scenario", "group_id")]))
 
 
-def with_missing_groups(outcomes: DataFrame, scenarios: Iterable[tuple[Any, ...]], members: DataFrame) -> DataFrame:
-    """Return outcomes, and a row for each group that a scenario names and that has no members in any cluster.
+def with_missing_groups(
+    outcomes: DataFrame, scenarios: Iterable[tuple[Any, ...]], members: DataFrame, *others: DataFrame
+) -> DataFrame:
+    """Return outcomes, and a row for each group that a scenario names and that has none.
 
     Args:
         outcomes: The columns that `Fleet.what_if` returns.
         scenarios: Result of `scenario.as_data`.
         members: The members of the fleet.
+        *others: The other tables whose groups have outcomes.
 
     Returns:
         The same columns; of the further rows, only `scenario`, `group_id` and `problems` are not null.
@@ -38,6 +41,10 @@ def with_missing_groups(outcomes: DataFrame, scenarios: Iterable[tuple[Any, ...]
         return outcomes
     # One literal, because a pipeline must not create a DataFrame from rows: this would ask its server for settings.
     named = members.sparkSession.range(1).select(F.inline(F.from_json(F.lit(json.dumps(asked)), _ASKED)))
-    missing = named.join(members.select("group_id"), "group_id", "left_anti")
+    few = F.broadcast(named.select("group_id"))
+    for table in (members, *others):
+        known = table.select("group_id").join(few, "group_id", "left_semi").distinct()
+        named = named.join(F.broadcast(known), "group_id", "left_anti")
     problem = F.format_string("the fleet has no members of group '%s'", "group_id")
-    return outcomes.unionByName(missing.withColumn("problems", F.array(problem)), allowMissingColumns=True)
+    missing = named.select("scenario", "group_id", F.array(problem).alias("problems"))
+    return outcomes.unionByName(missing, allowMissingColumns=True)

@@ -182,16 +182,12 @@ def _clusters_of(batch: pa.RecordBatch, *, leave_out_invalid: bool) -> Any:
     return _or_readable(read, clusters, topics_with_reasons)
 
 
-def _or_readable(
-    read: Callable[[_Given], _Answer], given: _Given, readable: Callable[[_Given], _Given | None]
-) -> _Answer:
-    """Call a function of the engine, a second time without the texts that are not UTF-8 if it fails because of them."""
+def _or_readable(read: Callable[[_Given], _Answer], given: _Given, readable: Callable[[_Given], _Given]) -> _Answer:
+    """Call a function of the engine. If it fails, call it again without texts that are not UTF-8."""
     try:
         return read(given)
     except IllegalArgumentError:
         found = readable(given)
-        if found is None:
-            raise
     return read(found)
 
 

@@ -193,7 +193,8 @@ cluster, group_id    the group; `group_id` is null for a record whose key has no
 kind                 kind of the group: `classic`, `consumer`, `share`, `streams` or `offsets`
 at, record_offset    time in milliseconds and offset of the record that the event describes. The event of a deadline has
                      the deadline as its time and the offset of the group's last record
-at_time              the same time as a timestamp; null for a time outside the years 1 to 9999
+at_time              the same time as a timestamp; null for a time outside the years 1 to 9999, whose first and last
+                     day are left out, too
 
 `docs/replay-events.md` describes the columns of each kind. The names are those of JSON, except that `group` is
 `group_id`, `left` is `members_left`, and `offset` is `record_offset`. Each time in milliseconds has a timestamp beside
@@ -325,9 +326,9 @@ pattern_changes  a struct for each subscription whose patterns mean something el
                  or cannot be used there: `members` and `patterns` of the subscription, the text that is `sent` to the
                  broker as one pattern (null if none is), the existing topics that the members have `gained` and `lost`,
                  and the `problem` if the patterns cannot be used or not be matched (null if they can)
-problems         why steps of the scenario change nothing: a topic that should grow does not exist or has more
-                 partitions, a topic that should be added exists, or a group of the scenario has no members; empty if
-                 there is no such step
+problems         why steps of the scenario do not change a topic: one that should grow does not exist or has more
+                 partitions, or one that should be added exists with another number of partitions; or that a group of
+                 the scenario has no members; empty without problems
 """
 
 _DEFAULT_RULES = BrokerSettings().rules()

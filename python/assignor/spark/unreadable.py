@@ -17,30 +17,22 @@ REASON = "unreadable"
 """Column of the reason, null for rows that can be read."""
 
 
-def with_reasons(rows: pa.RecordBatch) -> pa.RecordBatch | None:
+def with_reasons(rows: pa.RecordBatch) -> pa.RecordBatch:
     """Return rows of members and owned partitions whose texts are all UTF-8, with the column `REASON`.
 
     Args:
         rows: Columns of texts, of lists of them, of dictionaries of lists, and others.
-
-    Returns:
-        The rows; None if all texts are UTF-8.
     """
     columns, reasons = _read(dict(zip(rows.schema.names, rows.columns, strict=True)))
-    if not reasons:
-        return None
     columns[REASON] = _column(reasons, rows.num_rows)
     return pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
 
 
-def topics_with_reasons(clusters: pa.Array) -> pa.Array | None:
+def topics_with_reasons(clusters: pa.Array) -> pa.Array:
     """Return a column of clusters whose texts are all UTF-8, where topics have the field `REASON`.
 
     Args:
         clusters: A column with one list of structs of cluster and topics, as `_core.Clusters` reads it.
-
-    Returns:
-        The column; None if all texts are UTF-8.
     """
     known = clusters.flatten()
     lists = known.field("topics")
@@ -50,8 +42,6 @@ def topics_with_reasons(clusters: pa.Array) -> pa.Array | None:
     parents = lists.value_parent_indices().to_pylist()
     columns, reasons = _read({field.name: topics.field(field.name) for field in topics.type})
     reasons = {row: of_clusters[parent] for row, parent in enumerate(parents) if parent in of_clusters} | reasons
-    if not reasons and not of_clusters:
-        return None
     columns[REASON] = _column(reasons, len(topics))
     found = pa.StructArray.from_arrays(list(columns.values()), list(columns))
     given = pa.StructArray.from_arrays([names["cluster"], _lists(lists, found)], ["cluster", "topics"])

@@ -235,16 +235,15 @@ impl TopicColumns {
                 report(name, "the topic is given twice".to_owned())?;
                 continue;
             }
-            if let Some(why) = self.unreadable.as_ref().and_then(|column| column.get(row)) {
-                report(name, why.to_owned())?;
-            }
+            let unreadable = self.unreadable.as_ref().and_then(|column| column.get(row));
+            unreadable.map_or(Ok(()), |why| report(name, why.to_owned()))?;
             let mut is_counted = true;
             let of_topic = self.partitions(row, &mut known).or_else(|reason| {
                 is_counted = false;
                 report(name, reason).map(|()| Partitions::counted(0))
             })?;
             if let Some(texts) = &self.ids {
-                let text = texts.get(row);
+                let text = texts.get(row).filter(|_| unreadable.is_none());
                 let id = text.map(topic_id).transpose();
                 let id = id.or_else(|reason| report(name, reason).map(|()| None))?;
                 if let (Some(other), Some(text)) = (id.and_then(|id| by_id.insert(id, name)), text) {

@@ -364,7 +364,9 @@ impl<'a> GroupRow<'a> {
         if columns.iter().all(|column| column.is_none()) && groups.member_protocol_types.is_none() {
             return Ok(found);
         }
-        for member in groups.members.get(self.row).unwrap_or_default() {
+        let is_readable =
+            |member: &usize| groups.unreadable.as_ref().is_none_or(|column| column.get(*member).is_none());
+        for member in groups.members.get(self.row).unwrap_or_default().filter(is_readable) {
             let Some(id) = groups.ids.get(member) else { continue };
             let text = |column: &'a Option<Texts>| column.as_ref().and_then(|column| column.get(member));
             found.protocol_type = found.protocol_type.or_else(|| text(&groups.member_protocol_types));
