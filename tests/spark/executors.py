@@ -27,13 +27,13 @@ _SECONDS = 60
 
 
 def make_python(folder: Path) -> Path:
-    """Create an environment with the packages of this Python except the one under test, and return its program."""
+    """Create an environment with the packages that executors need except the one under test, and return its program."""
     venv.create(folder, symlinks=True, with_pip=False)
     purelib, platlib = (Path(sysconfig.get_path(name)) for name in ("purelib", "platlib"))
     (there,) = folder.glob("lib/python*/site-packages")
     for entry in {*purelib.iterdir(), *platlib.iterdir()}:
         link = there / entry.name
-        if not entry.name.startswith("assignor") and entry.suffix != ".pth" and not link.exists():
+        if not entry.name.startswith(("assignor", "pandas")) and entry.suffix != ".pth" and not link.exists():
             link.symlink_to(entry)
     return folder / "bin" / "python"
 

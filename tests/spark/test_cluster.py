@@ -23,16 +23,19 @@ from assignor.spark.event_machine import MachineSettings
 from assignor.spark.event_stream import EventProcessor, unpack
 from assignor.spark.executors import _functions, _has_own_python, on_executors
 from assignor.spark.kafka_offsets import KafkaOffsets, source_for
+from assignor.spark.sql import AssignTable, table_for
 from tests.spark import cluster_program, executors, programs
 from tests.spark.cluster_program import LOCAL_CLUSTER
 from tests.spark.java_options import java_options
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
-SENDING = {"arrow_udf", "mapInArrow", "pandas_udf", "udf", "mapInPandas", "applyInArrow", "applyInPandas"}
+SENDING = {"arrow_udf", "mapInArrow", "pandas_udf", "udf", "mapInPandas", "applyInArrow", "applyInPandas", "udtf"}
 """Functions of Spark that send their first argument to executors."""
 
 ALONE = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
@@ -47,6 +50,16 @@ for name, pickled in pickle.load(sys.stdin.buffer).items():
         print(name, type(error).__name__, error)
 """
 """Program that loads what Spark sends, and prints the errors."""
+
+CALLER = """
+import pickle, sys
+function, argument = pickle.load(sys.stdin.buffer)
+try:
+    print(function(argument))
+except RuntimeError as error:
+    print(error)
+"""
+"""Program that calls a function with an argument, and prints the result or the error."""
 
 
 @pytest.fixture(scope="module")
@@ -106,8 +119,8 @@ def test_each_function_is_sent_with_the_check() -> None:
         if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in SENDING
     ]
 
-    # The check itself needs nothing of the package.
-    others = [file for file, argument in sending if not argument.startswith("on_executors(")]
+    # The check itself needs nothing of the package. `table_for` returns a class that calls what `on_executors` returns.
+    others = [file for file, argument in sending if not argument.startswith(("on_executors(", "table_for("))]
     assert ["executors"] == others
     assert len(sending) > 10
 
@@ -119,6 +132,7 @@ def test_whatever_spark_sends_says_what_is_missing(spark: SparkSession, python: 
         "function": on_executors(spark, unpack),
         "processor": EventProcessor(MachineSettings(lambda _: Replay(topics_table(None))), None),
         "source": source_for(spark),
+        "table": table_for(spark),
         "reader": source.reader(schemas.CLUSTER_RECORDS),
         "stream": source.streamReader(schemas.CLUSTER_RECORDS),
     }
@@ -127,6 +141,7 @@ def test_whatever_spark_sends_says_what_is_missing(spark: SparkSession, python: 
     loaded = {name: pickle.loads(value) for name, value in pickled.items()}
     assert unpack is loaded.pop("function")
     assert isinstance(loaded.pop("source")(options), KafkaOffsets)
+    assert isinstance(loaded.pop("table")()._table, AssignTable)
     assert {name: type(sent[name]) for name in loaded} == {name: type(value) for name, value in loaded.items()}
     done = subprocess.run([python, "-c", LOADER], input=pickle.dumps(pickled), env=ALONE, capture_output=True)
     lines = done.stdout.decode().splitlines()
@@ -146,24 +161,37 @@ def test_workers_with_the_python_of_the_program_are_not_checked(
             assert not _has_own_python(spark, context)
 
 
-def test_another_version_is_refused(python: Path, tmp_path: Path) -> None:
-    (tmp_path / "assignor").mkdir()
-    (tmp_path / "assignor" / "__init__.py").touch()
-    (tmp_path / "assignor" / "_core.py").write_text("__version__ = '0.0.1'")
-    pickled = cloudpickle.dumps(_functions("7.7.7").find_problem)  # type: ignore[no-untyped-call]  # as above
-    program = "import pickle, sys; print(pickle.load(sys.stdin.buffer)(None))"
-
+def printed_with(version: str, python: Path, folder: Path, function: Callable[..., Any], argument: object) -> str:
+    """Return what a Python with some version of the package prints for the result or the error of a function."""
+    (folder / "assignor").mkdir()
+    (folder / "assignor" / "__init__.py").touch()
+    (folder / "assignor" / "_core.py").write_text(f"__version__ = {version!r}")
     done = subprocess.run(
-        [python, "-c", program],
-        input=pickled,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        [python, "-c", CALLER],
+        input=cloudpickle.dumps((function, argument)),  # type: ignore[no-untyped-call]  # as above
+        env={**os.environ, "PYTHONPATH": str(folder)},
         capture_output=True,
         check=True,
     )
+    return done.stdout.decode()
+
+
+def test_another_version_is_refused(python: Path, tmp_path: Path) -> None:
+    printed = printed_with("0.0.1", python, tmp_path, _functions("7.7.7").find_problem, None)
 
     start = f"assignor 0.0.1 is installed for the Python of the Spark executors ({python} on host "
-    assert done.stdout.decode().startswith(start)
-    assert ", but the driver has 7.7.7: see " in done.stdout.decode()
+    assert printed.startswith(start)
+    assert ", but the driver has 7.7.7: see " in printed
+
+
+def test_a_function_of_a_module_that_is_missing_names_the_module(python: Path, tmp_path: Path) -> None:
+    pickled = b"cmy_module\nread_topics\n."
+
+    printed = printed_with("7.7.7", python, tmp_path, _functions("7.7.7").load, pickled)
+
+    start = f"a function cannot be loaded by the Python of the Spark executors ({python} on host "
+    assert printed.startswith(start)
+    assert "): No module named 'my_module'; see " in printed
 
 
 def test_executors_of_the_driver_get_the_package_while_they_run(

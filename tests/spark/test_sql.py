@@ -27,8 +27,14 @@ ROWS = """
     LEFT JOIN (
         SELECT cluster, group_id, member_id, topic, flatten(collect_list(sequence(start, start + count - 1))) AS owned
         FROM sql_current GROUP BY ALL) USING (cluster, group_id, member_id, topic)
+    LEFT ANTI JOIN sql_problems ON table = 'group' AND name = group_id
 """
-"""Query for the rows of `assignor_assign`, from the views of a fleet."""
+"""Query for the rows of `assignor_assign`, from the views of a fleet: those of groups that can be computed."""
+
+MEMBER = (
+    "TABLE(SELECT 'c' AS cluster, 'g' AS group_id, * FROM VALUES {rows} AS rows(member_id, topic, partitions, {name}))"
+)
+"""Table with the rows of a group, and one optional column."""
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +90,18 @@ def test_the_table_function_answers_for_changed_rows(spark: SparkSession) -> Non
     assert [("c", "g", "a", "t", 0, 3), ("c", "g", "b", "t", 3, 3)] == [tuple(row.values()) for row in found]
 
 
+def test_equal_rows_count_once(spark: SparkSession) -> None:
+    register_sql(spark)
+
+    table = MEMBER.format(
+        rows="('a', 't', 3, array(2), 's'), ('a', 't', 3, array(2), 's'), ('b', 't', 3, array(0, 1), 's')",
+        name="owned, assignor",
+    ).replace("'s'", "'sticky'")
+    found = rows(spark.sql(f"SELECT * FROM assignor_assign({table}) ORDER BY start"))
+
+    assert [("b", 0, 2), ("a", 2, 1)] == [(row["member_id"], row["start"], row["count"]) for row in found]
+
+
 @pytest.mark.parametrize(
     ("query", "reason"),
     [
@@ -94,9 +112,28 @@ def test_the_table_function_answers_for_changed_rows(spark: SparkSession) -> Non
             "assignor_assign: column partitions must be of type int, not bigint",
         ),
         (
-            "TABLE(SELECT 'c' AS cluster, 'g' AS group_id, 'm' AS member_id, 't' AS topic, id AS partitions "
-            "FROM VALUES (3), (4) AS ids(id))",
-            "cluster 'c', topic 't': the topic is given twice",
+            MEMBER.format(rows="('m', 't', 3, NULL), ('n', 't', 4, NULL)", name="rack"),
+            "cluster 'c', group 'g': topic 't' has different values of partitions in its rows: 3 and 4",
+        ),
+        (
+            MEMBER.format(rows="('m', 't', 3, NULL), ('n', 't', 3, array(array('r')))", name="racks"),
+            r"cluster 'c', group 'g': topic 't' has different values of racks in its rows: None and \[\['r'\]\]",
+        ),
+        (
+            MEMBER.format(rows="('m', 't', 3, 'y'), ('m', 'u', 3, 'x')", name="rack"),
+            "cluster 'c', group 'g': member 'm' has different values of rack in its rows: 'x' and 'y'",
+        ),
+        (
+            MEMBER.format(rows="('m', 't', 3, array(0)), ('m', 't', 3, array(1))", name="owned"),
+            r"cluster 'c', group 'g': member 'm', topic 't' has different values of owned in its rows: \[0\] and \[1\]",
+        ),
+        (
+            MEMBER.format(rows="('m', 't', 3, 'stream')", name="assignor"),
+            "cluster 'c', group 'g': assignor 'stream' of group_protocol 'classic' is not supported because ",
+        ),
+        (
+            MEMBER.format(rows="('m', 't', 3, 'range'), ('n', 't', 3, 'sticky')", name="assignor"),
+            "cluster 'c', group 'g': members of the group have different values of assignor: 'range', 'sticky'",
         ),
     ],
 )

@@ -85,3 +85,18 @@ def test_a_missing_or_invalid_file_is_an_error_that_names_it(spark: SparkSession
         IllegalArgumentError, match=rf"^{uri}/aborted\.json must be a JSON list of \[partition, offset\] "
     ):
         recording_records(spark, uri)
+
+
+def test_an_error_without_a_message_is_named_by_its_class(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pyspark.errors import PySparkException
+    from pyspark.sql import DataFrameReader
+
+    from assignor.spark.sources import recording_records
+
+    def load(*_: object) -> None:
+        raise PySparkException("")
+
+    monkeypatch.setattr(DataFrameReader, "load", load)
+
+    with pytest.raises(IllegalArgumentError, match=r"^file:/a/records\.parquet cannot be read: PySparkException$"):
+        recording_records(spark, "file:/a")

@@ -85,9 +85,10 @@ def test_other_values_are_errors_before_any_job(spark: SparkSession) -> None:
     topics = topics_of("north")
     records = spark.createDataFrame(of_one("north").slice(0, 1))
 
+    tables = "a table of Spark, or one with Arrow's PyCapsule interface, such as a table of pyarrow or pandas"
     values: tuple[Any, ...] = (topics.to_pylist(), topics.to_pydict(), "topics")
     for value in values:
-        with pytest.raises(WrongTypeError, match=r"^topic metadata must be a table of Arrow, pandas or Spark, not "):
+        with pytest.raises(WrongTypeError, match=rf"^topic metadata must be {tables}, not "):
             events(records, value)
     with pytest.raises(WrongTypeError, match=r"^topic metadata has no column t; its columns are "):
         events(records, topics.drop_columns(["t"]).to_pandas())

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _ROWS = 1_000
-"""Rows of the check, which Spark splits into a task per core."""
+"""Rows of the check, which Spark splits into tasks; their number is by default that of the cores of its executors."""
 
 _CHECKED: weakref.WeakSet[SparkContext] = weakref.WeakSet()
 """Contexts with an executor that has the package."""
@@ -41,7 +41,8 @@ _CHECKED: weakref.WeakSet[SparkContext] = weakref.WeakSet()
 def check_executors(spark: SparkSession) -> None:
     """Raise an error if the Python of an executor lacks this package, has another version, or cannot import it.
 
-    The check runs a task for each core of the executors that Spark has now. An executor that is busy may get none.
+    By default, the number of tasks of the check is that of the cores of the executors that Spark has now. Spark places
+    the tasks, so an executor that is busy may get none. A task imports `assignor`, `numpy` and `pyarrow`.
 
     Args:
         spark: The session.
@@ -57,6 +58,9 @@ def check_executors(spark: SparkSession) -> None:
 
 def on_executors(spark: SparkSession, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function as Spark can send it to executors; each function that is passed to Spark comes from here.
+
+    Data sources and table functions are classes, which Spark also sends as code if they are defined in a function. Such
+    a class calls what this function returns.
 
     The first call for an application checks an executor, unless all workers have the Python of this process.
 
@@ -130,7 +134,7 @@ def _functions(version: str) -> _Functions:
     Args:
         version: Version of the package that an executor must have.
     """
-    probe = _pickled(_nothing)
+    probe = _pickled(_import_packages)
 
     def attempt(pickled: bytes) -> tuple[Any, str | None]:
         """Return what a pickled function makes and None, or None and why it cannot be loaded."""
@@ -142,14 +146,16 @@ def _functions(version: str) -> _Functions:
         page = 'see "Run on a cluster" in the documentation of assignor'
         try:
             from assignor import _core
-
-            if _core.__version__ == version:
-                return pickle.loads(pickled)(), None
-            return None, f"assignor {_core.__version__} is installed for {python}, but the driver has {version}: {page}"
         except ImportError as error:
             if isinstance(error, ModuleNotFoundError) and error.name == "assignor":
                 return None, f"assignor is not installed for {python}: {page}"
             return None, f"assignor cannot be imported by {python}: {' '.join(str(error).split())}; {page}"
+        if _core.__version__ != version:
+            return None, f"assignor {_core.__version__} is installed for {python}, but the driver has {version}: {page}"
+        try:
+            return pickle.loads(pickled)(), None
+        except ImportError as error:
+            return None, f"a function cannot be loaded by {python}: {' '.join(str(error).split())}; {page}"
 
     def find_problem(_: Any) -> str | None:
         return attempt(probe)[1]
@@ -172,5 +178,7 @@ def _pickled(value: object) -> bytes:
     return found
 
 
-def _nothing() -> None:
-    """Do nothing: an executor that loads this function has imported this module, and with it pyarrow."""
+def _import_packages() -> None:
+    """Import the packages that every function needs on an executor."""
+    import numpy  # noqa: F401
+    import pyarrow  # noqa: F401

@@ -30,7 +30,11 @@ def check_prefix(prefix: str) -> str:
 
 
 def create_views(frames: Mapping[str, DataFrame | None], prefix: str) -> list[str]:
-    """Create or replace a view of each DataFrame, and return their names; None has no view."""
+    """Create or replace a view of each DataFrame, and return their names; None has no view.
+
+    If the DataFrames read views of the same names, each call puts the plans of the old views into those of the new
+    ones. Such a fleet needs another prefix.
+    """
     views = {f"{prefix}{name}": frame for name, frame in frames.items() if frame is not None}
     for name, frame in views.items():
         frame.createOrReplaceTempView(name)

@@ -5,11 +5,13 @@ A query can change the rows first: what if a topic had more partitions, or a gro
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from assignor.dependencies import dependency
-from assignor.errors import WrongTypeError
+from assignor.errors import IllegalArgumentError, WrongTypeError
+from assignor.spark.executors import on_executors
 from assignor.spark.schemas import ASSIGNMENTS, KEYS, MEMBERS, TOPICS, check_session
+from assignor.validation import shown
 
 with dependency("pyspark"):
     from pyspark.sql.functions import udtf
@@ -25,13 +27,16 @@ if TYPE_CHECKING:
 ASSIGN = "assignor_assign"
 """Name of the table function."""
 
+_TOPIC = ("partitions", "topic_id", "racks")
+"""Columns that describe the topic of a row."""
+
 _MEMBER = ("group_instance_id", "rack", "assignor", "group_protocol", "generation")
 """Optional columns that describe the member of a row."""
 
 ROWS = StructType(
     [
         *(MEMBERS[name] for name in (*KEYS, "member_id")),
-        *(TOPICS[name] for name in ("topic", "partitions", "topic_id", "racks")),
+        *(TOPICS[name] for name in ("topic", *_TOPIC)),
         *(MEMBERS[name] for name in _MEMBER),
         StructField("owned", ArrayType(IntegerType())),
     ]
@@ -53,14 +58,39 @@ def register_sql(spark: SparkSession) -> None:
     of `sql.ROWS`: a row for each member and each topic to which it subscribes. The result has the columns of
     `schemas.ASSIGNMENTS`: a row per span of partitions of a member. All rows of a group are in the memory of one task.
 
+    A query fails if a group cannot be computed, or if its rows have different values for one member or topic.
+
     Args:
         spark: A session, classic or Connect, whose workers have `assignor`.
 
     Raises:
+        MissingDependencyError: An executor lacks this package, or has another version.
         WrongTypeError: `spark` is no session.
     """
     check_session(spark, "sql")
-    spark.udtf.register(ASSIGN, udtf(AssignTable))  # type: ignore[arg-type]  # a class is given, so no decorator is returned
+    # Not in Arrow, whatever the session says: there, workers need pandas.
+    spark.udtf.register(ASSIGN, udtf(table_for(spark), useArrow=False))  # type: ignore[arg-type]  # a class is given, so no decorator is returned
+
+
+def table_for(spark: SparkSession) -> type[Any]:
+    """Return the class to register with a session: an executor calls `AssignTable` in its place."""
+    table = cast("type[AssignTable]", on_executors(spark, AssignTable))
+
+    class OnExecutors:
+        def __init__(self) -> None:
+            self._table = table()
+
+        @staticmethod
+        def analyze(rows: AnalyzeArgument) -> AnalyzeResult:
+            return table.analyze(rows)
+
+        def eval(self, rows: Row) -> None:
+            self._table.eval(rows)
+
+        def terminate(self) -> Iterator[tuple[Any, ...]]:
+            return self._table.terminate()
+
+    return OnExecutors
 
 
 class AssignTable:
@@ -100,30 +130,60 @@ class AssignTable:
 
 
 def _assigned(keys: dict[str, str], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the answer of the engine of `Fleet` for the rows of one group; none if the group is not computed."""
+    """Return the answer of the engine of `Fleet` for the rows of one group.
+
+    Raises:
+        IllegalArgumentError: The group is invalid or not computed, or rows differ in what they say of the same thing.
+    """
     with dependency("pyarrow"):
         import pyarrow as pa
     from assignor import _core
     from assignor.spark.engine_types import CLUSTERS, GROUPS
 
+    where = ", ".join(f"{kind} {shown(keys[name])}" for kind, name in (("cluster", "cluster"), ("group", "group_id")))
     members: dict[str, dict[str, Any]] = {}
-    topics: dict[tuple[str, int], dict[str, Any]] = {}
-    current = []
+    topics: dict[str, dict[str, Any]] = {}
+    owned: dict[tuple[str, str], dict[str, Any]] = {}
     for row in rows:
-        described = {name: row.get(name) for name in _MEMBER}
-        member = members.setdefault(row["member_id"], {"member_id": row["member_id"], "topics": [], **described})
-        topic = row["topic"]
-        if topic is None:
-            continue
-        member["topics"].append(topic)
-        if row["partitions"] is not None:
-            # A topic with two numbers of partitions is an error of the engine.
-            found = {name: row.get(name) for name in TOPICS.fieldNames() if name != "cluster"}
-            topics.setdefault((topic, row["partitions"]), found)
-        ids = row.get("owned") or ()
-        current += [{"member_id": row["member_id"], "topic": topic, "start": id, "count": 1} for id in ids]
-    cluster = {"cluster": keys["cluster"], "topics": list(topics.values())}
-    given = {**keys, "members": list(members.values()), "current": current}
-    columns = _core.Clusters(pa.array([[cluster]], CLUSTERS)).assign(pa.array([given], GROUPS))
+        member, topic = row["member_id"], row["topic"]
+        what = f"{where}: member {shown(member)}"
+        _keep(members, member, row, _MEMBER, what)
+        if topic is not None:
+            _keep(topics, topic, row, _TOPIC, f"{where}: topic {shown(topic)}")
+            _keep(owned, (member, topic), row, ("owned",), f"{what}, topic {shown(topic)}")
+    subscribed: dict[str, list[str]] = {member: [] for member in members}
+    for member, topic in owned:
+        subscribed[member].append(topic)
+    known = [{"topic": name, **topic} for name, topic in topics.items() if topic["partitions"] is not None]
+    given = {
+        **keys,
+        "members": [{"member_id": id, "topics": subscribed[id], **member} for id, member in members.items()],
+        "current": [
+            {"member_id": member, "topic": topic, "start": id, "count": 1}
+            for (member, topic), found in owned.items()
+            for id in found["owned"] or ()
+        ],
+    }
+    clusters = _core.Clusters(pa.array([[{"cluster": keys["cluster"], "topics": known}]], CLUSTERS))
+    group = pa.array([given], GROUPS)
+    spans = _only(clusters.assign(group))
+    if not spans and (reasons := _only(clusters.problems(group))):
+        raise IllegalArgumentError(f"{where}: {'; '.join(reasons)}")
+    return spans
+
+
+def _keep(found: dict[Any, dict[str, Any]], key: Any, row: dict[str, Any], names: tuple[str, ...], what: str) -> None:
+    """Keep the columns of a row under a key; raise an error if another row with the key has other values."""
+    known = found.setdefault(key, {name: row.get(name) for name in names})
+    for name in names:
+        if known[name] != row.get(name):
+            one, other = sorted(map(shown, (known[name], row.get(name))))
+            raise IllegalArgumentError(f"{what} has different values of {name} in its rows: {one} and {other}")
+
+
+def _only(columns: list[Any]) -> list[Any]:
+    """Return the answer for one group."""
+    with dependency("pyarrow"):
+        import pyarrow as pa
     (answer,) = (answer for column in columns for answer in pa.array(column).to_pylist())
     return answer or []

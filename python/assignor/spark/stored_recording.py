@@ -108,6 +108,7 @@ def _read(spark: SparkSession, path: str, kind: str) -> DataFrame | None:
         if isinstance(error, PySparkException) and error.getCondition() == "PATH_NOT_FOUND":
             return None
         # The first line of an error of Py4J names an object of Java, the second one the cause.
-        cause = next(line for line in str(error).splitlines() if not line.startswith("An error occurred"))
+        lines = (line for line in str(error).splitlines() if not line.startswith("An error occurred"))
+        cause = next(lines, type(error).__name__)
         raise IllegalArgumentError(f"{path} cannot be read: {cause.removeprefix(': ')}") from error
     return found

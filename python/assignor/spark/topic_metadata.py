@@ -1,4 +1,4 @@
-"""Topic metadata that is given to `replay` and `events`: a table of Arrow, of pandas or of Spark, as an Arrow table."""
+"""Topic metadata that is given to `replay` and `events`: any table of Spark or Arrow's interface, as an Arrow table."""
 
 from __future__ import annotations
 
@@ -25,11 +25,15 @@ if TYPE_CHECKING:
 Metadata: TypeAlias = "DataFrame | ArrowTable"
 """Tables that are accepted as topic metadata; those of pandas have Arrow's interface, too."""
 
+_TABLES = "a table of Spark, or one with Arrow's PyCapsule interface, such as a table of pyarrow or pandas"
+
 _CLUSTER = CLUSTER_RECORDS["cluster"]
 
 
 def read_metadata(topics: Metadata | None) -> pa.Table | None:
-    """Return topic metadata as an Arrow table. A Spark DataFrame is collected by a job, and a stream is read, at once.
+    """Return topic metadata as an Arrow table.
+
+    The call collects a Spark DataFrame with a job, and reads an Arrow stream to its end.
 
     Raises:
         WrongTypeError: The value is no table, a column of a Spark DataFrame is missing or of another type, or the
@@ -40,7 +44,7 @@ def read_metadata(topics: Metadata | None) -> pa.Table | None:
     if hasattr(topics, "sparkSession"):
         return _collected(cast("DataFrame", topics))
     if not any(hasattr(topics, f"__arrow_c_{kind}__") for kind in ("stream", "array")):
-        raise wrong_type("topic metadata", "a table of Arrow, pandas or Spark", topics)
+        raise wrong_type("topic metadata", _TABLES, topics)
     try:
         return pa.table(topics)
     except (pa.ArrowException, TypeError, ValueError) as error:
