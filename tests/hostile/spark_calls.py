@@ -18,7 +18,7 @@ NAMES = (
     *("Fleet.balance", "Fleet.moves", "Fleet.what_if", "Fleet.scale", "Fleet.migrate", "Fleet.lag"),
     *("Fleet.lag_in_time", "Fleet.problems", "Fleet.leave_out_invalid", "Fleet.where", "Fleet.create_views"),
     *("decode", "replay", "events", "register_sql", "synthetic_fleet", "check_executors"),
-    *("sources.recording_records", "sources.segments", "sources.segment_files"),
+    *("sources.recording_records", "sources.recording_topics", "sources.segments", "sources.segment_files"),
     *("sources.kafka_offsets", "sources.kafka_connector"),
     *("session.session", "progress.progress"),
 )
@@ -81,7 +81,8 @@ def spark_calls(spark: SparkSession) -> Iterator[Call]:
     shares = dict.fromkeys(("static_share", "pattern_share", "asymmetric_share", "stale_share"), 0.5)
     counts = dict.fromkeys(("groups", "members", "topics", "topics_per_group", "clusters", "racks", "seed"), 1)
     yield call("synthetic_fleet", synthetic_fleet, spark=spark, **counts, **shares)
-    yield call("sources.recording_records", sources.recording_records, spark=spark, folder=RECORDING)
+    for name in ("recording_records", "recording_topics"):
+        yield call(f"sources.{name}", getattr(sources, name), spark=spark, folder=RECORDING)
     for name in ("segments", "segment_files"):
         yield call(f"sources.{name}", getattr(sources, name), spark=spark, path="nowhere")
     live = {"spark": spark, "bootstrap_servers": "127.0.0.1:1", "stream": False, "cluster": "c"}

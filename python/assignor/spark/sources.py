@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
 
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["kafka_connector", "kafka_offsets", "recording_records", "segment_files", "segments"]
+__all__ = ["kafka_connector", "kafka_offsets", "recording_records", "recording_topics", "segment_files", "segments"]
 
 Isolation = Literal["read_committed", "read_uncommitted"]
 
@@ -68,6 +69,24 @@ def recording_records(
     if cluster is None:
         return records.select(*RECORDS.fieldNames())
     return records.select(F.lit(check_name(cluster, "cluster")).alias("cluster"), *RECORDS.fieldNames())
+
+
+def recording_topics(spark: SparkSession, folder: str | os.PathLike[str]) -> pa.Table:
+    """Return the topic metadata of a recording folder, as `replay` and `events` accept it.
+
+    Args:
+        spark: A session that can read the folder.
+        folder: The recording, as for `recording_records`.
+
+    Returns:
+        The columns of `schemas.TOPIC_METADATA`; no rows if the recording has no `topics.parquet`.
+
+    Raises:
+        IllegalArgumentError: The folder or a file is missing or cannot be read.
+        WrongTypeError: A column of the file is missing or of another type.
+    """
+    check_session(spark)
+    return open_recording(spark, folder).topics()
 
 
 def segments(
