@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from assignor.cluster import Recording
 from assignor.spark import decode, events, replay, sources
 
 if TYPE_CHECKING:
@@ -45,6 +45,9 @@ STATE = ("kind", "state", "protocol", "generation", "idle_members", "topics", "p
 
 SHOWN = 5
 """Largest number of problems in the line of a failed check."""
+
+PASSED = 3
+"""Exit code for a passed limit; any error of Python has exit code 1."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,11 @@ class Tables:
     format: str = "parquet"
 
     def replace(self, name: str, rows: DataFrame, day: Day) -> DataFrame:
-        """Replace the rows of a day and cluster, also if there are no new ones, and return the whole table."""
+        """Replace the rows of a day and cluster, also if there are no new ones.
+
+        Returns:
+            The rows of the day and of the day before, for Delta and Iceberg the whole table.
+        """
         spark, path = rows.sparkSession, f"{self.place}/{name}"
         rows = rows.withColumns({"date": F.lit(day.date), "cluster": F.lit(day.cluster)})
         if self.format == "iceberg":
@@ -101,9 +108,30 @@ class Tables:
             writer.option("replaceWhere", f"date = '{day.date}' AND cluster = '{day.cluster}'").save(path)
             return spark.read.format("delta").load(path)
         # A dynamic overwrite would keep the old rows of a partition that has no new ones.
-        of_day = f"{path}/date={day.date}/cluster={day.cluster}"
-        rows.drop("date", "cluster").write.mode("overwrite").parquet(of_day)
-        return spark.read.schema(rows.schema).parquet(path)  # without a schema, a cluster named 7 would be a number
+        rows.drop("date", "cluster").write.mode("overwrite").parquet(self.folder(name, day))
+        kept = [each for each in (day, day.before()) if self.has_folder(spark, name, each)]
+        # Without a schema, a cluster named 7 would be a number.
+        reader = spark.read.schema(rows.schema).option("basePath", path)
+        return reader.parquet(*(self.folder(name, each) for each in kept))
+
+    def has(self, name: str, table: DataFrame, day: Day) -> bool:
+        """Return True if a table has the partition of a day; in Delta and Iceberg only a day with rows has one."""
+        if self.format == "parquet":
+            return self.has_folder(table.sparkSession, name, day)
+        return not table.where(day.rows()).isEmpty()
+
+    def folder(self, name: str, day: Day) -> str:
+        """Return the folder of a partition in Parquet."""
+        return f"{self.place}/{name}/date={day.date}/cluster={day.cluster}"
+
+    def has_folder(self, spark: SparkSession, name: str, day: Day) -> bool:
+        """Return True if the folder of a partition exists, on any file system that Spark reads."""
+        try:
+            return bool(spark.read.schema("group_id string").parquet(self.folder(name, day)).columns)
+        except AnalysisException as error:
+            if error.getCondition() != "PATH_NOT_FOUND":
+                raise
+            return False
 
 
 def at_end(topics: pa.Table | None, day: Day) -> pa.Table | None:
@@ -174,7 +202,7 @@ def of_states(groups: DataFrame) -> DataFrame:
 
 
 def find_changes(groups: DataFrame, found: DataFrame, day: Day) -> DataFrame:
-    """Return how each group differs from the day before, from the tables `groups` and `events`; no rows without it.
+    """Return how each group differs from the day before, from the tables `groups` and `events`.
 
     `moved` is the number of partitions whose owner at the end of the day did not own them at the end of the day before.
     """
@@ -196,7 +224,7 @@ def find_changes(groups: DataFrame, found: DataFrame, day: Day) -> DataFrame:
     for name, counted in counts.items():
         both = both.join(counted.withColumnRenamed("count", name), "group_id", "left").fillna(0, [name])
     change = F.when(F.col("was_there").isNull(), "new").when(F.col("is_there").isNull(), "gone").otherwise("kept")
-    return both.select("group_id", change.alias("change"), *counts).where(F.lit(not states[1].isEmpty()))
+    return both.select("group_id", change.alias("change"), *counts)
 
 
 def owners_of(groups: DataFrame) -> DataFrame:
@@ -212,7 +240,7 @@ def passed(problems: DataFrame, limits: Mapping[str, int]) -> str | None:
     rows = problems.where(F.col("count") > limit).orderBy(*KEYS, "kind").collect() if limits else []
     if not rows:
         return None
-    shown = [f"{row.group_id} {row.kind} {row['count']:,} (limit {limits[row.kind]:,})" for row in rows[:SHOWN]]
+    shown = [f"{row.group_id!r} {row.kind} {row['count']:,} (limit {limits[row.kind]:,})" for row in rows[:SHOWN]]
     more = [f"{len(rows) - SHOWN:,} more"] if len(rows) > SHOWN else []
     return f"{rows[0].cluster}: {', '.join(shown + more)}"
 
@@ -221,7 +249,8 @@ def run(records: DataFrame, topics: pa.Table | None, day: Day, tables: Tables, l
     """Write the tables of a day, and return one line if a limit is passed.
 
     The state at the start of the day comes from the log before it, so all records up to the end of the day are read.
-    Later ones are not, so a day has the same rows whenever it is run.
+    Later ones are not, so a day has the same rows again while the source still has the same records, and the table
+    `groups` the same rows of the day before.
 
     Args:
         records: The columns of `schemas.CLUSTER_RECORDS` of one cluster, from the start of its log.
@@ -238,7 +267,8 @@ def run(records: DataFrame, topics: pa.Table | None, day: Day, tables: Tables, l
         groups = tables.replace("groups", find_groups(records, topics), day)
         problems = find_problems(found, groups.where(day.rows()), day)
         findings = tables.replace("findings", problems, day)
-        tables.replace("changes", find_changes(groups, all_events, day), day)
+        changes = find_changes(groups, all_events, day)
+        tables.replace("changes", changes if tables.has("groups", groups, day.before()) else changes.limit(0), day)
         return passed(findings.where(day.rows()), limits)
     finally:
         found.unpersist()
@@ -246,13 +276,38 @@ def run(records: DataFrame, topics: pa.Table | None, day: Day, tables: Tables, l
 
 def read(spark: SparkSession, options: argparse.Namespace) -> tuple[DataFrame, pa.Table | None]:
     """Return the records and the topic metadata that the options name."""
-    topics = spark.read.parquet(options.topics).toArrow() if options.topics else None
+    topics = read_topics(spark, options.topics, options.cluster) if options.topics else None
     if options.segments:
         return sources.segments(spark, options.segments, cluster=options.cluster), topics
     if options.bootstrap_server:
         return sources.kafka_connector(spark, options.bootstrap_server, cluster=options.cluster), topics
     recorded = sources.recording_records(spark, options.recording, cluster=options.cluster)
-    return recorded, Recording.open(options.recording).topics() if topics is None else topics
+    return recorded, sources.recording_topics(spark, options.recording) if topics is None else topics
+
+
+def read_topics(spark: SparkSession, path: str, cluster: str) -> pa.Table:
+    """Return the topic metadata in Parquet files; if they have a column `cluster`, only the rows of the cluster."""
+    found = spark.read.parquet(path)
+    if "cluster" not in found.columns:
+        return found.toArrow()
+    topics = found.where(F.col("cluster").cast("string") == cluster).drop("cluster").toArrow()
+    if not topics.num_rows:
+        raise SystemExit(f"--topics {path} has no row with cluster = {cluster!r}: it must have the name in --cluster")
+    return topics
+
+
+def check(records: DataFrame, topics: pa.Table | None, day: Day, options: argparse.Namespace) -> None:
+    """End the job with one line before it writes anything, if the source lacks what the day or a limit needs."""
+    if "unowned" in dict(options.limit) and (topics is None or not topics.num_rows):
+        raise SystemExit("--limit unowned needs topic metadata, and the source has none: give --topics PATH")
+    end = f"{day.before(-1).date} 00:00 UTC"
+    if records.where(F.col("timestamp") < day.end).isEmpty():
+        raise SystemExit(f"the source has no record before {end}: check the source, and --day {day.date}")
+    if not options.partial and records.where(F.col("timestamp") >= day.end).isEmpty():
+        raise SystemExit(
+            f"the source has no record from {end} or later, so {day.date} may be incomplete: run the job when the "
+            "source has newer records, or give --partial"
+        )
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -268,8 +323,16 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         return text
 
     yesterday = datetime.datetime.now(datetime.UTC).date() - datetime.timedelta(days=1)
-    parser = argparse.ArgumentParser(description="Write the tables of a day, and end with exit code 1 above a limit.")
-    parser.add_argument("--day", type=datetime.date.fromisoformat, default=yesterday, help="such as 2026-11-20 (UTC)")
+
+    def day(text: str) -> datetime.date:
+        date = datetime.date.fromisoformat(text)
+        if date > yesterday:
+            raise argparse.ArgumentTypeError(f"{date} is not over in UTC: the last day that is over is {yesterday}")
+        return date
+
+    about = f"Write the tables of a day, and end with exit code {PASSED} above a limit."
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("--day", type=day, default=yesterday, help="such as 2026-11-20 (UTC); by default yesterday")
     parser.add_argument("--cluster", type=cluster, required=True, help="name of the cluster in the tables")
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--recording", metavar="FOLDER", help="folder that `assignor record` writes")
@@ -278,7 +341,9 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--topics", metavar="PATH", help="topic metadata as Parquet; by default that of the recording")
     parser.add_argument("--tables", required=True, help="folder of the tables; for Iceberg catalog and namespace")
     parser.add_argument("--format", choices=("parquet", "delta", "iceberg"), default="parquet")
-    about = f"end with exit code 1 if a finding of this kind has a higher count; kinds: {', '.join(KINDS)}"
+    about = "write the day also if the source has no record after it, so that the day may be incomplete"
+    parser.add_argument("--partial", action="store_true", help=about)
+    about = f"end with exit code {PASSED} if a finding of this kind has a higher count; kinds: {', '.join(KINDS)}"
     parser.add_argument("--limit", type=limit, action="append", default=[], metavar="KIND=NUMBER", help=about)
     return parser.parse_args(arguments)
 
@@ -287,9 +352,14 @@ def main(arguments: Sequence[str] | None = None) -> str | None:
     options = parse(arguments)
     spark = SparkSession.builder.appName("daily job").getOrCreate()
     day, tables = Day(options.day, options.cluster), Tables(options.tables, options.format)
-    failed = run(*read(spark, options), day, tables, dict(options.limit))
+    records, topics = read(spark, options)
+    check(records, topics, day, options)
+    failed = run(records, topics, day, tables, dict(options.limit))
     return None if failed is None else f"{day.date} {failed}"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    failed = main()
+    if failed is not None:
+        print(failed, file=sys.stderr)
+        sys.exit(PASSED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import runpy
 import shutil
 import sys
 from collections import Counter
@@ -14,10 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-import pyspark
 import pytest
 
-from assignor import _core
 from assignor.cluster import Recording
 from assignor.errors import MissingDependencyError
 from assignor.replay.recorded import replay
@@ -36,58 +35,19 @@ job: Any = daily_program.load_job()
 
 SECOND = datetime.date(2026, 11, 21)
 FIRST = SECOND - datetime.timedelta(days=1)
-MIDNIGHT = job.Day(SECOND, "").start
+MIDNIGHT = daily_program.MIDNIGHT
 GROUPS = [
     *("inventory-sync", "notify-dispatch", "billing", "orders-next", "warehouse-static", "backfill-2024"),
     *("connect-cluster-eu", "console-consumer-20977"),
 ]
 
-DELTA = {
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-}
-ICEBERG = {
-    "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
-    "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
-    "spark.sql.catalog.lake.type": "hadoop",
-    "spark.sql.catalog.lake.warehouse": "warehouse",
-}
-FORMATS = {"parquet": ("", {}), "delta": ("io.delta:delta-spark_{}_2.13:4.4.0", DELTA)}
-FORMATS["iceberg"] = ("org.apache.iceberg:iceberg-spark-runtime-{}_2.13:1.12.0", ICEBERG)
-"""Package and settings of each format."""
-
-SPARK = ".".join(pyspark.__version__.split(".")[:2])
-PUBLISHED = {"4.1": ["parquet", "delta", "iceberg"], "4.2": ["parquet", "delta"]}.get(SPARK, ["parquet"])
-"""Formats with a package for this version of Spark."""
-
 Row = dict[str, Any]
-
-
-def write_recording(folder: Path, groups: list[str]) -> Path:
-    """Write some groups of the bundled recording, moved in time so that a day begins 140 s after its first record.
-
-    The storm of inventory-sync begins 6 s before midnight. Its records end 10 s after it.
-    """
-    folder.mkdir()
-    records = pq.read_table(programs.RECORDING / "records.parquet").combine_chunks()
-    topics = pq.read_table(programs.RECORDING / "topics.parquet")
-    midnight = pc.min(records["timestamp"]).as_py() + 140_000
-    found = pa.array(_core.record_groups(records["key"].chunk(0)))
-    is_late = pc.and_(pc.equal(found, "inventory-sync"), pc.greater(records["timestamp"], midnight + 10_000))
-    records = records.filter(pc.and_(pc.is_in(found, pa.array(groups)), pc.invert(is_late)))
-    for name, table, column in (("records", records, "timestamp"), ("topics", topics, "t")):
-        moved = pc.add(table[column], MIDNIGHT - midnight)
-        pq.write_table(
-            table.set_column(table.schema.get_field_index(column), column, moved), folder / f"{name}.parquet"
-        )
-    shutil.copy(programs.RECORDING / "aborted.json", folder)
-    return folder
 
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a recording of two days."""
-    return write_recording(tmp_path_factory.mktemp("daily") / "eu", GROUPS)
+    return daily_program.write_recording(tmp_path_factory.mktemp("daily") / "eu", GROUPS)
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +55,7 @@ def tables(spark: SparkSession, recording: Path, tmp_path_factory: pytest.TempPa
     """Return the tables of two days of one cluster, and of one day of another. No run prints or fails."""
     assert spark.version
     folder = tmp_path_factory.mktemp("daily") / "tables"
-    other = write_recording(folder.with_name("us"), ["billing"])
+    other = daily_program.write_recording(folder.with_name("us"), ["billing"])
     printed = StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         assert run(folder, recording, FIRST) is None
@@ -106,8 +66,9 @@ def tables(spark: SparkSession, recording: Path, tmp_path_factory: pytest.TempPa
 
 
 def run(folder: Path, recording: Path, day: datetime.date, *options: str, cluster: str = "eu") -> str | None:
+    partial = ["--partial"] if day == SECOND else []  # the records end 10 s after the second day begins
     arguments = ["--day", str(day), "--cluster", cluster, "--recording", str(recording), "--tables", str(folder)]
-    failed: str | None = job.main([*arguments, *options])
+    failed: str | None = job.main([*arguments, *partial, *options])
     return failed
 
 
@@ -132,31 +93,52 @@ def report(recording: Path, day: datetime.date, part: Path) -> tuple[list[Any], 
 
 
 def test_a_day_can_run_again_and_ends_with_one_line_above_a_limit(
-    recording: Path, tables: Path, tmp_path: Path
+    recording: Path,
+    tables: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     names = ("events", "groups", "findings", "changes")
     copy = shutil.copytree(tables, tmp_path / "tables")
     (storm,) = (row["count"] for row in rows(tables, "findings", SECOND) if row["kind"] == "storm")
 
-    failed = run(copy, recording, SECOND, "--limit", f"storm={storm - 1}", "--limit", "went_back=5")
+    arguments = ["--day", str(SECOND), "--partial", "--cluster", "eu", "--recording", f"file://{recording}"]
+    limits = ["--limit", f"storm={storm - 1}", "--limit", "went_back=5"]
+    monkeypatch.setattr(sys, "argv", ["daily_job.py", *arguments, "--tables", str(copy), *limits])
 
-    assert f"2026-11-21 eu: inventory-sync storm {storm} (limit {storm - 1})" == failed
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(daily_program.JOB), run_name="__main__")
+
+    assert 3 == ended.value.code
+    assert f"2026-11-21 eu: 'inventory-sync' storm {storm} (limit {storm - 1})\n" == capsys.readouterr().err
     assert {name: rows(tables, name) for name in names} == {name: rows(copy, name) for name in names}
     assert all(rows(tables, name, SECOND) for name in names)
     assert [] == rows(tables, "changes", FIRST)
     assert not rows(tables, "changes", SECOND, "7")
 
 
-def test_a_table_has_the_rows_of_both_clusters_with_their_names(spark: SparkSession, tables: Path) -> None:
-    kept = job.Tables(str(tables))
-    day = job.Day(SECOND, "8")
+def test_a_table_has_the_rows_of_both_clusters(tables: Path) -> None:
+    found = Counter((row["date"], str(row["cluster"])) for row in rows(tables, "groups"))
 
-    read = kept.replace("groups", spark.read.parquet(str(tables / "groups")).limit(0), day)
-
-    found = Counter((row.date, row.cluster) for row in read.collect())
-    assert {(FIRST, "eu"), (SECOND, "eu"), (SECOND, "7")} == set(found)
-    assert 1 == found[SECOND, "7"]
+    assert {(str(FIRST), "eu"), (str(SECOND), "eu"), (str(SECOND), "7")} == set(found)
+    assert 1 == found[str(SECOND), "7"]
     assert {"billing"} == {row["group_id"] for row in rows(tables, "groups", SECOND, "7")}
+
+
+def test_after_a_day_without_groups_every_group_is_new(spark: SparkSession, tables: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(tables, tmp_path / "tables")
+    kept, first, second = job.Tables(str(copy)), job.Day(FIRST, "7"), job.Day(SECOND, "7")
+    groups = spark.read.parquet(str(tables / "groups" / f"date={SECOND}" / "cluster=7"))
+    assert not kept.has("groups", groups, first)
+
+    assert [] == kept.replace("groups", groups.limit(0), first).collect()
+    read = kept.replace("groups", groups, second)
+    assert [("billing", "7", SECOND)] == [(row.group_id, row.cluster, row.date) for row in read.collect()]
+    assert kept.has("groups", read, first)
+    assert run(copy, daily_program.write_recording(tmp_path / "us", ["billing"]), SECOND, cluster="7") is None
+
+    assert [("billing", "new")] == [(row["group_id"], row["change"]) for row in rows(copy, "changes", SECOND, "7")]
 
 
 def test_rows_that_are_not_there_any_more_are_removed(spark: SparkSession, tables: Path, tmp_path: Path) -> None:
@@ -172,21 +154,26 @@ def test_rows_that_are_not_there_any_more_are_removed(spark: SparkSession, table
 
 
 def test_events_are_those_of_the_replay_on_their_day(recording: Path, tables: Path) -> None:
+    last = pc.max(pq.read_table(recording / "records.parquet")["timestamp"]).as_py()
     expected = Counter(
-        (each["at"] >= MIDNIGHT, each["event"], each["group"], each["at"])
-        for each in replay(Recording.open(recording))
-        if each["event"] in ("rebalance", "member", "generation")
+        (day, each["event"], each["group"], each["at"], each["offset"])
+        for day in (FIRST, SECOND)
+        for each in replay(Recording.open(recording).select(until=job.Day(day, "eu").end - 1))
+        if each["at"] >= job.Day(day, "eu").start
     )
 
     found = Counter(
-        (day == SECOND, row["event"], row["group_id"], row["at"])
+        (day, row["event"], row["group_id"], row["at"], row["record_offset"])
         for day in (FIRST, SECOND)
         for row in rows(tables, "events", day)
-        if row["event"] in ("rebalance", "member", "generation")
+        if row["event"] != "cost"  # the replay has it in the event of the rebalance
+        if row["event"] != "stuck"
+        or row["at"] <= last  # the job waits until the day ends, the replay until its log does
     )
 
     assert expected == found
-    assert {False, True} == {is_second for is_second, *_ in found}
+    assert {FIRST, SECOND} == {day for day, *_ in found}
+    assert {"generation", "rebalance", "member", "offsets", "storm", "group_deleted"} <= {kind for _, kind, *_ in found}
     assert all(row["at"] == row["at_time"].timestamp() * 1_000 for row in rows(tables, "events", SECOND))
 
 
@@ -231,12 +218,12 @@ def test_changes_compare_the_ends_of_two_days(recording: Path, tables: Path, tmp
 
 def test_a_line_names_at_most_five_groups(spark: SparkSession) -> None:
     problems = spark.createDataFrame(
-        [("eu", f"g{id}", "idle", id) for id in range(9)], "cluster string, group_id string, kind string, count long"
+        [("eu", f"g{id}\n", "idle", id) for id in range(9)], "cluster string, group_id string, kind string, count long"
     )
 
     line = job.passed(problems, {"idle": 1, "storm": 0})
 
-    shown = ", ".join(f"g{id} idle {id} (limit 1)" for id in range(2, 7))
+    shown = ", ".join(rf"'g{id}\n' idle {id} (limit 1)" for id in range(2, 7))
     assert f"eu: {shown}, 2 more" == line
     assert job.passed(problems, {"storm": 0}) is None
     assert job.passed(problems, {}) is None
@@ -307,6 +294,21 @@ def test_topics_are_those_that_were_known_on_the_day(recording: Path) -> None:
     assert job.at_end(None, job.Day(FIRST, "eu")) is None
 
 
+def test_topics_of_other_clusters_are_left_out(spark: SparkSession, recording: Path, tmp_path: Path) -> None:
+    topics = pq.read_table(recording / "topics.parquet")
+    for name, table in (
+        ("eu", topics),
+        ("us", topics.set_column(topics.column_names.index("t"), "t", pc.subtract(topics["t"], 9_000_000))),
+    ):
+        pq.write_table(table.append_column("cluster", pa.array([name] * len(table))), tmp_path / f"{name}.parquet")
+
+    found = job.read_topics(spark, str(tmp_path), "eu")
+
+    assert sorted(topics.to_pylist(), key=repr) == sorted(found.to_pylist(), key=repr)
+    with pytest.raises(SystemExit, match=r"--topics .* has no row with cluster = 'asia': it must have the name in"):
+        job.read_topics(spark, str(tmp_path), "asia")
+
+
 def test_segments_and_a_recording_have_the_same_records(spark: SparkSession, recording: Path, tmp_path: Path) -> None:
     aborted = set(Recording.open(recording).aborted)
     by_partition: dict[int, list[bytes]] = {}
@@ -332,6 +334,38 @@ def test_segments_and_a_recording_have_the_same_records(spark: SparkSession, rec
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
+        (["--day", str(SECOND)], "no record from 2026-11-22 00:00 UTC or later, so 2026-11-21 may be incomplete: run "),
+        (["--day", "2026-11-19", "--partial"], "the source has no record before 2026-11-20 00:00 UTC: check the "),
+        (["--day", str(FIRST), "--limit", "unowned=9"], "--limit unowned needs topic metadata, .*: give --topics PATH"),
+    ],
+)
+def test_a_source_without_what_a_day_needs_is_an_error_and_no_table_is_written(
+    spark: SparkSession, recording: Path, tmp_path: Path, options: list[str], reason: str
+) -> None:
+    assert spark.version
+    copy = shutil.copytree(recording, tmp_path / "without-topics", ignore=shutil.ignore_patterns("topics.parquet"))
+
+    with pytest.raises(SystemExit, match=reason) as ended:
+        job.main(["--cluster", "eu", "--recording", str(copy), "--tables", str(tmp_path / "tables"), *options])
+
+    assert 1 == len(str(ended.value.code).splitlines())
+    assert not (tmp_path / "tables").exists()
+
+
+def test_only_a_day_that_is_over_can_run(capsys: pytest.CaptureFixture[str]) -> None:
+    common = ["--cluster", "eu", "--tables", "t", "--recording", "a"]
+    yesterday = (today := datetime.datetime.now(datetime.UTC).date()) - datetime.timedelta(days=1)
+
+    with pytest.raises(SystemExit):
+        job.parse([*common, "--day", str(today)])
+
+    assert f"{today} is not over in UTC: the last day that is over is {yesterday}\n" in capsys.readouterr().err
+    assert yesterday == job.parse(common).day == job.parse([*common, "--day", str(yesterday)]).day
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
         (["--cluster", "a/b"], "argument --cluster: 'a/b' must have only letters, digits, and the characters _ . -"),
         (["--limit", "stomr=1"], "argument --limit: stomr=1 must be KIND=NUMBER; the kinds are storm, unowned, "),
         (["--limit", "storm"], "argument --limit: storm must be KIND=NUMBER; the kinds are storm, unowned, "),
@@ -346,10 +380,10 @@ def test_invalid_options_are_errors(options: list[str], reason: str, capsys: pyt
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", PUBLISHED)
+@pytest.mark.parametrize("kind", daily_program.PUBLISHED)
 def test_each_format_has_the_same_rows(recording: Path, tables: Path, tmp_path: Path, kind: str) -> None:
-    package, settings = FORMATS[kind]
-    packages = ["--packages", package.format(SPARK)] if package else []
+    package, settings = daily_program.FORMATS[kind]
+    packages = ["--packages", package.format(daily_program.SPARK)] if package else []
     options = [text for name, value in settings.items() for text in ("--conf", f"{name}={value}")]
     place = "lake.groups" if kind == "iceberg" else str(tmp_path / "of-format")
     arguments = [str(recording), place, kind, str(tmp_path / "copies")]
