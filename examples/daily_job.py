@@ -142,9 +142,9 @@ def at_end(topics: pa.Table | None, day: Day) -> pa.Table | None:
     return topics.filter(pc.field("t") <= latest)
 
 
-def find_events(records: DataFrame, topics: pa.Table | None, day: Day) -> DataFrame:
-    """Return the events of a day, and the earlier storms and offsets that may have lasted until then."""
-    found = events(records, topics, until=day.end - 1)
+def find_events(records: DataFrame, topics: pa.Table | None, day: Day, until: int) -> DataFrame:
+    """Return the events of a day up to a time, and the earlier storms and offsets that may have lasted until then."""
+    found = events(records, topics, until=until)
     return found.where((F.col("at") >= day.start) | F.col("event").isin("storm", "offsets"))
 
 
@@ -245,7 +245,15 @@ def passed(problems: DataFrame, limits: Mapping[str, int]) -> str | None:
     return f"{rows[0].cluster}: {', '.join(shown + more)}"
 
 
-def run(records: DataFrame, topics: pa.Table | None, day: Day, tables: Tables, limits: Mapping[str, int]) -> str | None:
+def run(
+    records: DataFrame,
+    topics: pa.Table | None,
+    day: Day,
+    tables: Tables,
+    limits: Mapping[str, int],
+    *,
+    is_partial: bool = False,
+) -> str | None:
     """Write the tables of a day, and return one line if a limit is passed.
 
     The state at the start of the day comes from the log before it, so all records up to the end of the day are read.
@@ -258,9 +266,11 @@ def run(records: DataFrame, topics: pa.Table | None, day: Day, tables: Tables, l
         day: The day and the cluster.
         tables: The tables.
         limits: Largest number in a row of the table `findings`, by kind.
+        is_partial: True if the source may end before the day; the events then end with its last record.
     """
     records, topics = records.where(F.col("timestamp") < day.end), at_end(topics, day)
-    found = find_events(records, topics, day).persist()
+    until = records.agg(F.max("timestamp")).collect()[0][0] if is_partial else day.end - 1
+    found = find_events(records, topics, day, until).persist()
     try:
         is_of_day = F.col("at") >= day.start
         all_events = tables.replace("events", found.where(is_of_day), day)
@@ -354,7 +364,7 @@ def main(arguments: Sequence[str] | None = None) -> str | None:
     day, tables = Day(options.day, options.cluster), Tables(options.tables, options.format)
     records, topics = read(spark, options)
     check(records, topics, day, options)
-    failed = run(records, topics, day, tables, dict(options.limit))
+    failed = run(records, topics, day, tables, dict(options.limit), is_partial=options.partial)
     return None if failed is None else f"{day.date} {failed}"
 
 
