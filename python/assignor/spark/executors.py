@@ -9,6 +9,7 @@ executor before it sends anything, because Spark logs each failed task with a tr
 from __future__ import annotations
 
 import functools
+import importlib
 import re
 import shutil
 import sys
@@ -180,5 +181,5 @@ def _pickled(value: object) -> bytes:
 
 def _import_packages() -> None:
     """Import the packages that every function needs on an executor."""
-    import numpy  # noqa: F401
-    import pyarrow  # noqa: F401
+    for name in ("numpy", "pyarrow"):
+        importlib.import_module(name)

@@ -69,10 +69,11 @@ def events(
             clusters. Remove records of aborted transactions first, as a read_committed consumer does. Duplicate records
             are ignored.
         topics: Topic metadata over time, the columns of `schemas.TOPIC_METADATA`, and `cluster` if clusters have
-            topics of their own; without it, the metadata is that of each cluster. It is a table of Arrow, of pandas, of
-            Spark, which is collected at once, or any other with Arrow's PyCapsule interface. A function without
-            arguments that returns the metadata is called here, and in a stream again by each task of a micro-batch, so
-            that topics that are created later have names; Spark's workers must be able to read what it reads.
+            topics of their own; without it, the metadata is that of each cluster. It is a table of Spark, whose
+            rows are collected at once, or one with Arrow's PyCapsule interface, such as a table of pyarrow or pandas. A
+            function without arguments that returns the metadata is called here, and in a stream again by each task of a
+            micro-batch, so that topics that are created later have names; Spark's workers must be able to read what it
+            reads.
         until: Only for a batch: time in milliseconds up to which deadlines fire at the end. None fires only deadlines
             that records of the same partition have passed.
         finish: Only for a batch: True (default) to return the events that wait for later records.

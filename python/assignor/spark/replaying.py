@@ -50,9 +50,9 @@ def replay(events: DataFrame, topics: Metadata | None = None, *, broker_version:
         events: Decoded records, the result of `decode`, and `cluster` for several clusters; rows without `group_id` are
             ignored.
         topics: Topic metadata over time, the columns of `schemas.TOPIC_METADATA`, and `cluster` if clusters have topics
-            of their own; it is sent to the workers with the job. It is a table of Arrow, of pandas, of Spark, which is
-            collected at once, or any other with Arrow's PyCapsule interface. It is needed to compare assignments with
-            Kafka's assignors and to replace topic ids by names.
+            of their own; it is sent to the workers with the job. It is a table of Spark, whose rows are collected at
+            once, or one with Arrow's PyCapsule interface, such as a table of pyarrow or pandas. It is needed to compare
+            assignments with Kafka's assignors and to replace topic ids by names.
         broker_version: Version of the brokers, such as `4.3.1`; None if it is not known.
 
     Returns:
