@@ -138,7 +138,7 @@ def at_end(topics: pa.Table | None, day: Day) -> pa.Table | None:
     """Return the topic metadata as it was known at the end of a day; the earliest one if it is later."""
     if topics is None or not topics.num_rows:
         return topics
-    latest = max(day.end - 1, pc.min(topics["t"]).as_py())
+    latest = max(day.end - 1, int(topics["t"].to_numpy().min()))
     return topics.filter(pc.field("t") <= latest)
 
 
