@@ -18,11 +18,6 @@ from assignor.validation import check_name
 with dependency("pyspark"):
     from pyspark.errors import PySparkException
 
-try:
-    from py4j.protocol import Py4JError
-except ModuleNotFoundError:  # PySpark's package for Spark Connect has no Py4J
-    Py4JError = PySparkException
-
 if TYPE_CHECKING:
     import os
 
@@ -104,9 +99,12 @@ def _read(spark: SparkSession, path: str, kind: str) -> DataFrame | None:
     try:
         found = spark.read.format(kind).option("recursiveFileLookup", "true").load(escaped(path))
         found.schema  # noqa: B018  # Spark Connect looks for the file now
-    except (PySparkException, Py4JError) as error:
+    except Exception as error:
         if isinstance(error, PySparkException) and error.getCondition() == "PATH_NOT_FOUND":
             return None
+        # Named by its module, because PySpark's package for Spark Connect has no Py4J.
+        if not isinstance(error, PySparkException) and type(error).__module__ != "py4j.protocol":
+            raise
         # The first line of an error of Py4J names an object of Java, the second one the cause.
         lines = (line for line in str(error).splitlines() if not line.startswith("An error occurred"))
         cause = next(lines, type(error).__name__)
