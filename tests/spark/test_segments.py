@@ -101,7 +101,7 @@ def test_the_events_are_those_of_the_conversion(spark: SparkSession, tmp_path: P
 
     with open_source(sorted(each for each in folder.iterdir() if each.is_dir())) as recording:
         expected = sorted((each["group"], each["event"], each["at"], each["offset"]) for each in replay(recording))
-    found = events(records, until=5_000, delay_ms=None).select("group", "event", "at", "offset").collect()
+    found = events(records, until=5_000, delay_ms=None).select("group_id", "event", "at", "record_offset").collect()
     assert expected == sorted(tuple(row) for row in found) != []
 
 
