@@ -17,8 +17,8 @@ ANSWERS = ("resolve", "assign", "balance", "moves", "scale", "migrate", "problem
 """Methods of `Fleet` that need no argument: each is a view. `moves` needs the owned partitions."""
 
 
-def check_prefix(prefix: str) -> str:
-    """Return a prefix of names of views.
+def check_prefix(prefix: str) -> None:
+    """Check a prefix of names of views.
 
     Raises:
         WrongTypeError: The prefix is no str.
@@ -26,7 +26,6 @@ def check_prefix(prefix: str) -> str:
     """
     if not re.fullmatch(r"\w*", check_name(prefix, "prefix"), re.ASCII):
         raise IllegalArgumentError(f"prefix must have only letters, digits and _, not {shown(prefix)}")
-    return prefix
 
 
 def create_views(frames: Mapping[str, DataFrame | None], prefix: str) -> list[str]:

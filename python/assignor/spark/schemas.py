@@ -167,11 +167,7 @@ ENGINE_EVENTS = columns(pa.record_batch(_ENDED[2][0]).schema)
 EVENT_NAMES = MappingProxyType({"group": "group_id", "left": "members_left", "offset": "record_offset"})
 """Names in `EVENTS` of columns whose names in JSON are words that SQL reserves, or methods of DataFrames."""
 
-EVENT_TIMES = tuple(
-    name
-    for name in ("at", "since", "until", "timestamp", "logged_at", "rebalance_at", "pause_since", "pause_until")
-    if name in ENGINE_EVENTS.fieldNames()
-)
+EVENT_TIMES = ("at", "since", "until", "timestamp", "logged_at", "rebalance_at", "pause_since", "pause_until")
 """Columns with times in milliseconds. In `EVENTS`, each is followed by a timestamp with the ending `_time`."""
 
 
